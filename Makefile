@@ -1,0 +1,36 @@
+# Two commands on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-slow check format bench install clean
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: install  ## train a little, heal damaged doodles, show the page
+	$(BIN)/python examples/demo.py
+
+test: install check  ## all tests but the slow ones
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-slow: install  ## those that take minutes
+	$(BIN)/python -m pytest -m slow
+
+check: install  ## style and types
+	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples
+	$(BIN)/mypy
+
+format: install
+	$(BIN)/ruff check --fix src tests examples
+	$(BIN)/ruff format src tests examples
+
+bench: install  ## ratios as JSON (quiet machine, please)
+	$(BIN)/gra2seq bench --json
+
+clean:
+	rm -rf .venv out build dist

@@ -1,0 +1,32 @@
+"""gra2seq: hand-drawn sketches as graphs of patches — encode, redraw, heal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gra2seq.model import Model as Model
+    from gra2seq.model import load as load
+    from gra2seq.sketch.files import read as read
+    from gra2seq.sketch.files import write as write
+    from gra2seq.sketch.strokes import Sketch as Sketch
+
+__version__ = "0.1.0"
+__all__ = ["Model", "Sketch", "load", "read", "write"]
+
+_HOMES = {
+    "Model": "gra2seq.model",
+    "load": "gra2seq.model",
+    "Sketch": "gra2seq.sketch.strokes",
+    "read": "gra2seq.sketch.files",
+    "write": "gra2seq.sketch.files",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Nothing happens at import: torch comes in with the first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gra2seq' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,262 @@
+"""How fast is this machine, part by part, and how far from its matrix-product peak. One object of figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import torch
+from torch import nn
+
+from gra2seq.data.batches import Batch, Recipe, Schedule, Share, Steps, generator, prepare
+from gra2seq.data.datasets import Dataset, open_dataset
+from gra2seq.data.store import write_store
+from gra2seq.errors import UserError
+from gra2seq.model import untrained
+from gra2seq.models import build
+from gra2seq.nn.patch_cnn import PatchCNN
+from gra2seq.options import options
+from gra2seq.sketch.masking import look
+from gra2seq.sketch.strokes import Sketch
+from gra2seq.training.loop import Report, train
+
+PARTS = ("encoder", "preparation", "training", "drawing", "growth")
+PLACES = ("data/quickdraw", "../shared/quickdraw")  # where real drawings are looked for, from the working folder
+SAMPLE = 4096  # drawings the figures are measured on
+GROWTH = (1_000, 100_000)
+STEPS = {"paper": 8, "small": 24}  # timed training steps, after two to warm up
+
+Say = Callable[[str], None]
+
+
+def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[str, Any]:
+    """All parts, or those of `only`; each ratio comes from one run."""
+    unknown = [name for name in only if name not in PARTS]
+    if unknown:
+        raise UserError(f"unknown part {unknown[0]!r}: one of {', '.join(PARTS)}")
+    source = source or next((place for place in PLACES if Path(place).is_dir()), "doodles:4000")
+    parts = only or PARTS
+    figures: dict[str, Any] = {"data": source, "threads": torch.get_num_threads()}
+    figures["cpu_capability"] = torch.backends.cpu.get_cpu_capability()
+    figures["peak_gflops"] = peak = peak_gflops()
+    say(f"matrix-product peak: {peak:.0f} GFLOP/s with {torch.get_num_threads()} threads")
+    dataset = open_dataset(source)
+    sample = generator(0).permutation(dataset.train)[:SAMPLE]
+    sketches = [dataset.store[int(index)] for index in sample]
+    sketches = [sketch for sketch in sketches if len(sketch) <= 250]
+    figures["mean_points"] = float(np.mean([len(sketch) for sketch in sketches]))
+    if "encoder" in parts:
+        figures["encoder"] = encoder(sketches[:64])
+        say(f"encoder: {figures['encoder']}")
+    if "preparation" in parts:
+        figures["preparation"] = preparation(sketches, dataset.scale)
+        say(f"preparation: {figures['preparation']}")
+    if "training" in parts:
+        figures["training"] = {}
+        for preset in ("paper", "small"):
+            figures["training"][preset] = training(preset, source, dataset, peak)
+            say(f"training {preset}: {figures['training'][preset]}")
+    if "drawing" in parts:
+        figures["drawing"] = drawing(sketches[:256])
+        say(f"drawing: {figures['drawing']}")
+    if "growth" in parts:
+        figures["growth"] = growth()
+        say(f"growth: {figures['growth']}")
+    return figures
+
+
+def peak_gflops(size: int = 2048) -> float:
+    """The best of several large single-precision matrix products."""
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    return max(2e-9 * size**3 / _seconds(lambda: torch.mm(a, b)) for _ in range(8))
+
+
+def encoder(sketches: list[Sketch]) -> dict[str, float]:
+    """The patch CNN forward and backward: distinct blocks against plain convolutions, sketches a second."""
+    cnn = PatchCNN()
+    recipe = Recipe()
+    blocks = prepare(sketches, recipe, with_rows=False).blocks
+    views = [torch.from_numpy(look(sketch, recipe.canvas).views.copy()) for sketch in sketches]
+    pixels = torch.cat(views)
+
+    def distinct() -> None:
+        _backward(cnn, cnn(blocks))
+
+    def plain() -> None:
+        _backward(cnn, cnn.plain(pixels))
+
+    distinct()
+    fast = float(np.median([_seconds(distinct) for _ in range(7)]))
+    _backward(cnn, cnn.plain(torch.cat(views[:4])))  # warm up
+    slow = _seconds(plain)
+    count = len(sketches)
+    few = sketches[: min(8, count)]
+    return {
+        "plain": count / slow,
+        "distinct": count / fast,
+        "ratio": slow / fast,
+        "max_relative_difference": encoder_difference(cnn, few),
+        "plain_float32_difference": encoder_difference(cnn, few, fast=False),
+    }
+
+
+def encoder_difference(cnn: PatchCNN, sketches: list[Sketch], fast: bool = True) -> float:
+    """Largest difference from plain convolutions in double precision, of the features and of every gradient.
+
+    Relative to the largest entry of each. Double precision, because plain convolutions in single precision are
+    themselves further from the truth than the distinct blocks are (`fast=False` tells how far).
+    """
+    recipe = Recipe()
+    batch = prepare(sketches, recipe, with_rows=False)
+    pixels = torch.cat([torch.from_numpy(look(sketch, recipe.canvas).views.copy()) for sketch in sketches])
+    features = cnn(batch.blocks) if fast else cnn.plain(pixels)
+    ours = [features.detach().double(), *_backward(cnn, features)]
+    twin = PatchCNN(paper=cnn.paper, ink=cnn.ink).double()
+    twin.load_state_dict(cnn.state_dict())
+    features = twin.plain(pixels)
+    truth = [features.detach(), *_backward(twin, features)]
+    return max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(ours, truth, strict=True))
+
+
+def _backward(cnn: nn.Module, features: torch.Tensor) -> list[torch.Tensor]:
+    cnn.zero_grad(set_to_none=True)
+    features.square().sum().backward()
+    return [parameter.grad.double() for parameter in cnn.parameters() if parameter.grad is not None]
+
+
+def preparation(sketches: list[Sketch], scale: float, batch: int = 64) -> dict[str, float]:
+    """Raster, patches, masking, block numbering and rows on one core."""
+    threads, cv_threads = torch.get_num_threads(), cv2.getNumThreads()
+    torch.set_num_threads(1)
+    cv2.setNumThreads(1)
+    chosen = options({"preset": "small"})
+    steps = _steps_over(sketches, chosen.recipe(scale), batch)
+    try:
+        steps[0]
+        count = min(len(sketches) // batch, 16)
+        rates = []
+        for start in range(0, max(count, 1), 4):
+            parts = range(start, min(start + 4, max(count, 1)))
+            rates.append(batch * len(parts) / _seconds(lambda parts=parts: [steps[i] for i in parts]))  # type: ignore[misc]
+    finally:
+        torch.set_num_threads(threads)
+        cv2.setNumThreads(cv_threads)
+    return {"sketches_per_second": float(np.median(rates))}
+
+
+def training(preset: str, source: str, dataset: Dataset, peak: float) -> dict[str, float]:
+    """The real loop with its preparation, as `gra2seq train` runs it; its own logs, no validation in between."""
+    steps = STEPS[preset]
+    marks: list[float] = []
+
+    def watch(report: Report) -> None:
+        if not report.note:
+            marks.append(time.perf_counter())
+
+    with tempfile.TemporaryDirectory() as folder:
+        chosen = options(
+            {"preset": preset, "data": source, "run": f"{folder}/run", "max_steps": steps + 3, "gallery": 0,
+             "validate_every": 10**9, "save_every": 10**9, "validate_sketches": 16}
+        )  # fmt: skip
+        train(chosen, watch=watch)
+    seconds = (marks[1 + steps] - marks[1]) / steps  # the last step also validates: it is not timed
+    counts = np.asarray(dataset.store.point_counts[dataset.train], np.int64)
+    kept = counts <= chosen.max_points
+    schedule = Schedule(counts[kept], chosen.batch, chosen.seed)
+    prepared = Steps(dataset.store, dataset.train[kept], chosen.recipe(dataset.scale), schedule, Share())
+    work = float(np.mean([step_flops(prepared[step], build(chosen)) for step in range(2, 2 + min(steps, 6))]))
+    return {
+        "sketches_per_second": chosen.batch / seconds,
+        "share_of_peak": work / seconds / 1e9 / peak,
+        "gflops_per_sketch": work / chosen.batch / 1e9,
+    }
+
+
+def step_flops(batch: Batch, network: nn.Module) -> float:
+    """Multiplications and additions of the matrix products of one training step that cannot be left out."""
+    products = 0.0
+    for name, weight in network.named_parameters():
+        if "embed.weights" in name:
+            level = int(name.rsplit(".", 1)[1]) - 1
+            if level >= 0:
+                products += len(batch.blocks.levels[level].children) * weight.shape[0] * weight.shape[1]
+        elif "lstm.weight" in name or "decoder.out.weight" in name:
+            products += len(batch) * (batch.rows.shape[1] - 1) * weight.numel()
+        elif "mix" in name and weight.dim() == 2:
+            products += len(batch) * (batch.valid.shape[1] + 1) * weight.numel()
+        elif weight.dim() == 2:
+            products += len(batch) * weight.numel()
+    return 6 * products  # forward, gradient of the input, gradient of the weight; two operations each
+
+
+def drawing(sketches: list[Sketch]) -> dict[str, float]:
+    """The paper preset draws a batch of codes to the lengths of real drawings."""
+    model = untrained(options({"preset": "paper"}))
+    codes = generator(0).standard_normal((len(sketches), model.recipe.code)).astype(np.float32)
+    lengths = np.array([len(sketch) for sketch in sketches])
+    model.draw(codes[:8], lengths=lengths[:8])
+    seconds = float(np.median([_seconds(lambda: model.draw(codes, lengths=lengths)) for _ in range(3)]))
+    return {"sketches_per_second": len(sketches) / seconds, "batch": float(len(sketches))}
+
+
+def growth() -> dict[str, Any]:
+    """The data path for 1,000 and for 100,000 doodles: write a store, schedule an epoch, prepare and encode all.
+
+    With the tiny preset, so that a step whose cost grows faster than the data would show; each in a process of
+    its own, for its memory. A ratio of 1 is linear time and flat memory.
+    """
+    rows = []
+    for count in GROWTH:
+        command = [sys.executable, "-c", "from gra2seq.bench import _grow; _grow()", str(count)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        rows.append(json.loads(done.stdout))
+    small, large = rows
+    factor = GROWTH[1] / GROWTH[0]
+    return {
+        "seconds_ratio": large["seconds"] / small["seconds"] / factor,
+        "rss_ratio": large["rss_mb"] / small["rss_mb"],
+        "runs": rows,
+    }
+
+
+def _grow() -> None:
+    from gra2seq.data.doodles import doodles
+
+    count = int(sys.argv[1])
+    model = untrained(options({"preset": "tiny"}))
+    model.encode(list(doodles(32, seed=1)))  # warm up
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        store = write_store(Path(folder) / "s.store", (("train", sketch) for sketch in doodles(count)))
+        counts = np.asarray(store.point_counts[np.arange(count)], np.int64)
+        schedule = Schedule(counts, 64, 0)
+        steps = Steps(store, np.arange(count), model.recipe, schedule, Share())
+        with torch.inference_mode():
+            for step in range(schedule.steps_per_epoch):
+                model.network.encode(steps[step])
+    seconds = time.perf_counter() - start
+    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"sketches": count, "seconds": seconds, "rss_mb": rss}))
+
+
+def _steps_over(sketches: list[Sketch], recipe: Recipe, batch: int) -> Steps:
+    lengths = np.array([len(sketch) for sketch in sketches])
+    schedule = Schedule(lengths, batch, 0)
+    return Steps(sketches, np.arange(len(sketches)), replace(recipe), schedule, Share())
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

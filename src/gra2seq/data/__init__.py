@@ -1,0 +1,1 @@
+"""Where drawings come from."""

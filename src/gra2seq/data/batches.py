@@ -1,0 +1,261 @@
+"""From sketches to what a network eats, and which sketches come in which step.
+
+Everything random (masks, noise of the code, jitter) is a pure function of (seed, step, place in the global batch),
+so a resumed run, and several processes, see exactly what one uninterrupted process would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from zlib import crc32
+
+import cv2
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, get_worker_info
+
+from gra2seq.errors import UserError
+from gra2seq.nn.patch_cnn import Blocks
+from gra2seq.sketch.canvas import Canvas
+from gra2seq.sketch.masking import Hole, look
+from gra2seq.sketch.patches import NODES
+from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
+from gra2seq.sketch.strokes import Floats, Ints, Sketch, to_stroke5
+
+BOX = 255.0  # a sketch is drawn with its longer side this long, as QuickDraw's are, around the origin
+POOL = 50  # batches that are sorted by length together: long enough to fit, short enough to mix
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a sketch is prepared. Every number that a model must remember is here."""
+
+    scale: float = 1.0  # standard deviation of the training offsets: rows are divided by it
+    canvas: Canvas = Canvas()
+    nodes: int = NODES
+    code: int = 128
+    mask: float = 0.1  # probability that a patch is wiped in training
+    masking: str = "wipe-then-crop"
+    jitter: float = 0.0  # each point is moved by up to this many pixels in training (dequantising)
+    random_links: bool = False
+    skip_blank: bool = True  # paper is 0 (sketch/quadtree.py)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B prepared sketches. The mask travels with its data; True means real."""
+
+    blocks: Blocks  # all whole views and patches of all sketches
+    places: Tensor  # (n,) row b * (1 + N) + i of each view in the (B, 1 + N) table of nodes
+    valid: Tensor  # (B, N) patches that are there and not masked
+    centres: Tensor  # (B, N, 2) pixels
+    uniform: Tensor  # (B, N) random numbers of the patches: masks were drawn with them, centroids start by them
+    links: Tensor | None  # (B, N, N) random numbers for random links
+    noise: Tensor | None  # (B, code) of the code; None in use, where the code is its mean
+    rows: Tensor  # (B, 1 + T, 5) stroke-5, the first one is the start of a sketch; scaled
+    names: tuple[str, ...]  # who is in it, for messages
+
+    def __len__(self) -> int:
+        return len(self.valid)
+
+    def to(self, device: torch.device) -> Batch:
+        tensors = {
+            name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor | Blocks)
+        }
+        return replace(self, **tensors)
+
+
+def normalised(sketch: Sketch) -> Sketch:
+    """The sketch as it is drawn: longer side 255, the middle of its box at the origin."""
+    left, top, width, height = sketch.box
+    extent = max(width, height)
+    middle = np.array([left + width / 2, top + height / 2])
+    return sketch.with_points((sketch.points - middle) * (BOX / extent if extent > 0 else 1.0))
+
+
+def stroke_rows(sketch: Sketch, scale: float, length: int, jitter: Floats | None = None) -> Floats:
+    """(1 + length, 5): start of sketch, then scaled stroke-5 with END rows up to `length`."""
+    placed = normalised(sketch)
+    if jitter is not None:
+        placed = placed.with_points(placed.points + jitter)
+    rows = np.zeros((1 + length, 5), np.float32)
+    rows[0, 2] = 1
+    rows[1:] = to_stroke5(placed, length)
+    rows[:, :2] /= scale
+    return rows
+
+
+def generator(*seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def content_seed(sketch: Sketch) -> int:
+    """A number that belongs to the drawing, so that what it gets does not depend on its company."""
+    return crc32(sketch.points.tobytes())
+
+
+def prepare(
+    sketches: Sequence[Sketch],
+    recipe: Recipe,
+    *,
+    seeds: Sequence[Sequence[int]] | None = None,
+    draws: NDArray[np.floating] | None = None,
+    probability: float = 0.0,
+    holes: Sequence[Hole] = (),
+    with_rows: bool = True,
+) -> Batch:
+    """Draw, damage, cut and number sketches.
+
+    In training every sketch has a seed, which gives mask, noise and jitter. In use `draws` (B, N) below
+    `probability` and `holes` say what is masked, and the code has no noise.
+    """
+    count, nodes = len(sketches), recipe.nodes
+    generators = [generator(*seed) for seed in seeds] if seeds is not None else None
+    if generators is not None:
+        uniform = np.stack([g.random(nodes, dtype=np.float32) for g in generators])
+        draws, probability = uniform, recipe.mask
+    else:
+        uniform = np.ones((count, nodes), np.float32) if draws is None else draws.astype(np.float32)
+    views = np.empty((1 + nodes, recipe.canvas.patch, recipe.canvas.patch), np.uint8)
+    cut: list[Leaves] = []
+    places: list[Ints] = []
+    valid = np.zeros((count, nodes), bool)
+    centres = np.zeros((count, nodes, 2), np.float32)
+    for number, sketch in enumerate(sketches):
+        seen = look(
+            sketch,
+            recipe.canvas,
+            None if draws is None else draws[number],
+            probability,
+            approach=recipe.masking,
+            nodes=nodes,
+            holes=holes,
+            into=views,
+        )
+        cut.append(leaves(seen.views))
+        there = len(seen.centres)
+        places.append(number * (1 + nodes) + np.arange(1 + there))
+        valid[number, :there] = ~seen.masked
+        centres[number, :there] = seen.centres
+    return Batch(
+        blocks=Blocks.of(number_blocks(together(cut), recipe.skip_blank)),
+        places=torch.from_numpy(np.concatenate(places)),
+        valid=torch.from_numpy(valid),
+        centres=torch.from_numpy(centres),
+        uniform=torch.from_numpy(uniform),
+        links=_links(sketches, generators, nodes) if recipe.random_links else None,
+        noise=_stack([g.standard_normal(recipe.code, dtype=np.float32) for g in generators]) if generators else None,
+        rows=_rows(sketches, recipe, generators) if with_rows else torch.zeros(count, 1, 5),
+        names=tuple(sketch.key for sketch in sketches),
+    )
+
+
+def _stack(arrays: list[Floats]) -> Tensor:
+    return torch.from_numpy(np.stack(arrays))
+
+
+def _links(sketches: Sequence[Sketch], generators: list[np.random.Generator] | None, nodes: int) -> Tensor:
+    generators = generators or [generator(content_seed(sketch)) for sketch in sketches]
+    return _stack([g.random((nodes, nodes), dtype=np.float32) for g in generators])
+
+
+def _rows(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random.Generator] | None) -> Tensor:
+    length = max(len(sketch) for sketch in sketches) + 1
+    jitters: list[Floats | None] = [None] * len(sketches)
+    if generators is not None and recipe.jitter > 0:
+        jitters = [
+            ((g.random((len(s), 2), dtype=np.float32) * 2 - 1) * np.float32(recipe.jitter)).astype(np.float32)
+            for g, s in zip(generators, sketches, strict=True)
+        ]
+    return _stack(
+        [stroke_rows(s, recipe.scale, length, j) for s, j in zip(sketches, jitters, strict=True)]
+    )
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which sketches are in which step: shuffled every epoch, batches of similar length, all from (seed, epoch)."""
+
+    lengths: Ints  # (n,) points of each sketch of the training split
+    batch: int  # of all processes together
+    seed: int
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return max(len(self.lengths) // self.batch, 1)
+
+    def batch_of(self, step: int) -> Ints:
+        """Positions (batch,) in the training split, step counted from 0."""
+        epoch, place = divmod(step, self.steps_per_epoch)
+        return _epoch(self, epoch)[place]
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+@lru_cache(maxsize=2)
+def _epoch(schedule: Schedule, epoch: int) -> Ints:
+    """(steps, batch) positions. Sketches that do not fill a batch wait for another epoch's shuffle."""
+    random = generator(schedule.seed, epoch)
+    count, batch = len(schedule.lengths), schedule.batch
+    order = random.permutation(count)
+    if count < batch:
+        order = np.resize(order, batch)  # a data set smaller than a batch is repeated
+    order = order[: len(order) // batch * batch]
+    for start in range(0, len(order), POOL * batch):
+        pool = order[start : start + POOL * batch]
+        order[start : start + POOL * batch] = pool[np.argsort(schedule.lengths[pool], kind="stable")]
+    batches = order.reshape(-1, batch)
+    return batches[random.permutation(len(batches))]
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which rows of the global batch this process prepares."""
+
+    rank: int = 0
+    of: int = 1
+
+    def slice(self, batch: int) -> slice:
+        if batch % self.of:
+            raise UserError(f"a batch of {batch} cannot be shared by {self.of} processes: choose a multiple")
+        part = batch // self.of
+        return slice(self.rank * part, (self.rank + 1) * part)
+
+
+class Steps(Dataset[Batch]):
+    """The prepared batch of each step; `sketches` is anything with items (a store, a list)."""
+
+    def __init__(
+        self, sketches: Sequence[Sketch], indices: Ints, recipe: Recipe, schedule: Schedule, share: Share
+    ) -> None:
+        self.sketches, self.indices = sketches, indices
+        self.recipe, self.schedule, self.share = recipe, schedule, share
+
+    def __getitem__(self, step: int) -> Batch:
+        if get_worker_info() is not None:
+            cv2.setNumThreads(1)
+        chosen = self.share.slice(self.schedule.batch)
+        positions = self.schedule.batch_of(step)[chosen]
+        sketches = [self.sketches[int(self.indices[position])] for position in positions]
+        seeds = [(self.schedule.seed, step, row) for row in range(chosen.start, chosen.stop)]
+        return prepare(sketches, self.recipe, seeds=seeds)
+
+
+def stream(steps: Steps, start: int, stop: int, workers: int) -> Iterator[Batch]:
+    """Batches of steps start … stop - 1; worker processes prepare the next ones while this one computes."""
+    loader: DataLoader[Batch] = DataLoader(
+        steps,
+        batch_size=None,
+        sampler=range(start, stop),
+        num_workers=workers,
+        prefetch_factor=4 if workers else None,
+    )
+    return iter(loader)

@@ -1,0 +1,330 @@
+"""Named sets of drawings, and one function that opens any source as train, valid and test.
+
+A source is a store, a drawing file, several, a folder of `<category>.ndjson.gz` or `<category>.npz` files, or
+`doodles[:COUNT[:SEED]]`. Everything but a store is turned into one once and kept in the cache folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gra2seq.data import doodles
+from gra2seq.data.store import VERSION, Indices, Progress, Store, unknown_name, write_store
+from gra2seq.errors import UserError
+from gra2seq.sketch import files
+from gra2seq.sketch.files import Record
+from gra2seq.sketch.strokes import Sketch
+
+VALID_SHARE, TEST_SHARE = 5, 5  # per cent of the drawings that come without a split
+DOODLES = 10_000  # train doodles if no count is given
+WANTED = "name a drawing file, a folder of them, a store, or doodles:1000"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which part of a source a named set is: the first drawings of each category, in file order."""
+
+    categories: tuple[str, ...] | None  # None: every category there is
+    train_limit: int | None = None  # a category
+    test_limit: int | None = None
+
+
+_DS1 = ("bee", "bus", "flower", "giraffe", "pig")
+_CHINA = "The Great Wall of China"
+_DS2 = ("airplane", "angel", "apple", "butterfly", "bus", "cake", "fish", "spider", _CHINA, "umbrella")
+_DS3 = (*_DS1, "car", "cat", "horse")
+_OPEN8 = ("bird", "car", "cat", "dog", "duck", "elephant", "flamingo", "horse")
+
+# DS1 to DS3 are the paper's: all of sketch-rnn's files, 70,000 / 2,500 / 2,500 drawings a category.
+# The small ones have the same categories in collections of a few hundred drawings each.
+NAMED = {
+    "DS1": Selection(_DS1),
+    "DS2": Selection(_DS2),
+    "DS3": Selection(_DS3),
+    "DS1-small": Selection(_DS1, test_limit=100),
+    "DS2-small": Selection(_DS2, test_limit=100),
+    "DS3-small": Selection(_DS3, test_limit=100),
+    "OPEN8": Selection(_OPEN8, train_limit=2000, test_limit=250),
+    "ALL": Selection(None),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Drawings for training and judging: a store, and which of its sketches serve for what."""
+
+    name: str
+    store: Store
+    train: Indices
+    valid: Indices
+    test: Indices
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """Those that occur, in the store's order."""
+        codes = np.unique(self.store.category_index[self._every])
+        return tuple(self.store.categories[code] for code in codes)
+
+    @cached_property
+    def scale(self) -> float:
+        """What offsets are divided by: their standard deviation in train (in all, if train is empty)."""
+        return self.store.offset_scale(self.train if len(self.train) else self._every)
+
+    def describe(self) -> dict[str, Any]:
+        """What a run's manifest keeps of it."""
+        return {
+            "name": self.name,
+            "store": self.store.hash,
+            "categories": list(self.categories),
+            "train": len(self.train),
+            "valid": len(self.valid),
+            "test": len(self.test),
+            "scale": self.scale,
+        }
+
+    @property
+    def _every(self) -> Indices:
+        return np.concatenate([self.train, self.valid, self.test])
+
+
+def selection(name: str) -> Selection:
+    """The named set, in any case of letters."""
+    for known, chosen in NAMED.items():
+        if known.casefold() == name.casefold():
+            return chosen
+    raise unknown_name("data set", name, NAMED)
+
+
+def open_dataset(
+    source: str | Path | Sequence[str | Path],
+    *,
+    name: str | None = None,
+    categories: Sequence[str] | None = None,
+    train_limit: int | None = None,
+    valid_limit: int | None = None,
+    test_limit: int | None = None,
+    labels: bool = False,
+    simplify: bool | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Open drawings as train, valid and test.
+
+    `name` is one of `NAMED`, or choose `categories` yourself; limits are drawings a category. `labels` and
+    `simplify` are those of `files.read`. Drawings that come without a split get one by a hash of their
+    category and key (of their points, if there is no key): 90 % train, 5 % valid, 5 % test, always the same.
+    """
+    if name is not None and categories is not None:
+        raise UserError("give the name of a set or categories, not both")
+    if categories is not None and not categories:
+        raise UserError("the list of categories is empty: name at least one")
+    chosen = selection(name) if name is not None else Selection(tuple(categories) if categories else None)
+    if train_limit is None:
+        train_limit = chosen.train_limit
+    if test_limit is None:
+        test_limit = chosen.test_limit
+    store = open_store(
+        source, categories=chosen.categories, labels=labels, simplify=simplify, cache=cache, progress=progress
+    )
+    dataset = Dataset(
+        name=name or _title(source),
+        store=store,
+        train=store.indices("train", chosen.categories, train_limit),
+        valid=store.indices("valid", chosen.categories, valid_limit),
+        test=store.indices("test", chosen.categories, test_limit),
+    )
+    if not any(map(len, (dataset.train, dataset.valid, dataset.test))):
+        raise UserError(f"{dataset.name}: no drawing of the chosen categories is in train, valid or test")
+    return dataset
+
+
+def open_store(
+    source: str | Path | Sequence[str | Path],
+    *,
+    categories: Sequence[str] | None = None,
+    labels: bool = False,
+    simplify: bool | None = None,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Store:
+    """The store of a source, made in the cache if need be.
+
+    In a folder with one file a category, only the files of `categories` are read.
+    """
+    cache = Path(cache) if cache is not None else cache_folder()
+    if isinstance(source, str) and source.partition(":")[0] == "doodles":
+        return _doodle_store(source, categories or doodles.CATEGORIES, cache, progress)
+    sources = [Path(one) for one in ([source] if isinstance(source, str | Path) else source)]
+    if len(sources) == 1 and is_store(sources[0]):
+        return Store.open(sources[0])
+    paths = drawing_files(sources, categories)
+    key = ["files", labels, simplify, [_fingerprint(path) for path in paths]]
+
+    def records() -> Iterator[Record]:
+        for path in paths:
+            yield from files.read(path, labels=labels, simplify=simplify)
+
+    return _cached(cache, _title(source), key, lambda: with_splits(records()), progress)
+
+
+def is_store(path: Path) -> bool:
+    return path.suffix == ".store" or (path / "store.json").is_file()
+
+
+def drawing_files(sources: Iterable[Path], categories: Sequence[str] | None = None) -> list[Path]:
+    """The files named, and those in the folders named, sorted by name."""
+    paths: list[Path] = []
+    for source in sources:
+        if not source.exists():
+            raise UserError(f"{source} does not exist: {WANTED}")
+        if is_store(source):
+            raise UserError(f"{source} is a store: it can be opened alone, not together with other sources")
+        paths += _files_in(source, categories) if source.is_dir() else [source]
+    if not paths:
+        raise UserError(f"no source was given: {WANTED}")
+    return paths
+
+
+def _files_in(folder: Path, categories: Sequence[str] | None) -> list[Path]:
+    paths = sorted(path for path in folder.iterdir() if path.name.endswith(files.READABLE) and path.is_file())
+    if not paths:
+        raise UserError(f"{folder} holds no drawing file ({', '.join(files.READABLE)})")
+    by_category: dict[str, list[Path]] = {}
+    for path in paths:
+        by_category.setdefault(_stem(path), []).append(path)
+    if categories is None or not any(name in by_category for name in categories):
+        return paths  # not sorted by category: each file may hold several
+    for name in categories:
+        if name not in by_category:
+            raise unknown_name("category", name, by_category, f"in {folder}")
+    return [path for name in sorted(set(categories)) for path in by_category[name]]
+
+
+def with_splits(records: Iterable[Record]) -> Iterator[Record]:
+    """Give a split to the drawings that have none."""
+    for split, sketch in records:
+        yield split or hashed_split(sketch), sketch
+
+
+def hashed_split(sketch: Sketch) -> str:
+    """Train, valid or test by a hash of what the drawing is, so that no drawing ever changes sides."""
+    content = hashlib.sha256(f"{sketch.category}\n{sketch.key}".encode("utf-8", "surrogatepass"))
+    if not sketch.key:
+        content.update(sketch.points.tobytes() + sketch.lengths.tobytes())
+    share = int.from_bytes(content.digest()[:8], "big") % 100
+    return "test" if share < TEST_SHARE else "valid" if share < TEST_SHARE + VALID_SHARE else "train"
+
+
+def cache_folder() -> Path:
+    """`$XDG_CACHE_HOME/gra2seq`, by default `~/.cache/gra2seq`"""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gra2seq"
+
+
+def _doodle_store(source: str, categories: Sequence[str], cache: Path, progress: Progress | None) -> Store:
+    match = re.fullmatch(r"doodles(?::(\d{1,9}))?(?::(\d{1,9}))?", source)
+    count, seed = (int(match[1] or DOODLES), int(match[2] or 0)) if match else (0, 0)
+    if not count:
+        raise UserError(f"{source!r} is not understood: write doodles, doodles:COUNT or doodles:COUNT:SEED")
+    for name in categories:
+        if name not in doodles.CATEGORIES:
+            raise unknown_name("category", name, doodles.CATEGORIES, "among the doodles")
+    few = max(count // 10, len(categories))  # at least one of each
+    counts = {"train": count, "valid": few, "test": few}
+
+    def records() -> Iterator[Record]:
+        for number, (split, many) in enumerate(counts.items()):
+            own_seed = len(counts) * seed + number
+            for sketch in doodles.doodles(many, categories=categories, seed=own_seed):
+                yield split, sketch
+
+    total = sum(counts.values())
+    report = (lambda done, _: progress(done, total)) if progress else None
+    rules = hashlib.sha256()  # other rules draw other doodles
+    for path in sorted(Path(doodles.__file__).parent.glob("*.py")):
+        rules.update(path.read_bytes())
+    key = ["doodles", count, seed, list(categories), rules.hexdigest()]
+    return _cached(cache, f"doodles-{count}", key, records, report)
+
+
+def _cached(
+    cache: Path,
+    title: str,
+    key: list[Any],
+    records: Callable[[], Iterable[Record]],
+    progress: Progress | None,
+) -> Store:
+    """The store made of `records`, made only if the cache has no sound one with this key."""
+    digest = hashlib.sha256(json.dumps([VERSION, *key]).encode()).hexdigest()[:16]
+    target = cache / f"{re.sub(r'[^A-Za-z0-9_-]+', '-', title)[:40]}-{digest}.store"
+    if sound := _sound_store(target):
+        return sound
+    with _only_one(target):
+        if sound := _sound_store(target):  # another process made it meanwhile
+            return sound
+        shutil.rmtree(target, ignore_errors=True)  # damaged: it is only a copy
+        for left_over in cache.glob(f".{target.name}.*"):  # of a process that was killed while it wrote
+            shutil.rmtree(left_over, ignore_errors=True)
+        return write_store(target, records(), progress=progress)
+
+
+def _sound_store(path: Path) -> Store | None:
+    try:
+        return Store.open(path)
+    except UserError:
+        return None
+
+
+@contextmanager
+def _only_one(target: Path) -> Iterator[None]:
+    """Of two processes that want the same store, the second waits. A killed one holds no lock."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows: there both build, and the second to finish is told so
+        yield
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = target.with_suffix(".lock").open("w")
+    except OSError as error:
+        raise UserError(
+            f"cannot write to the cache {target.parent} ({error.strerror}): "
+            "set XDG_CACHE_HOME to a place you may write to"
+        ) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _fingerprint(path: Path) -> tuple[str, int, int]:
+    try:
+        about = path.stat()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+    return str(path.resolve()), about.st_size, about.st_mtime_ns
+
+
+def _title(source: str | Path | Sequence[str | Path]) -> str:
+    if isinstance(source, str) and source.startswith("doodles"):
+        return source
+    first = source if isinstance(source, str | Path) else next(iter(source), "none")
+    return _stem(Path(first).absolute())
+
+
+def _stem(path: Path) -> str:
+    """File name without its suffixes; dots inside a category's name stay."""
+    for suffix in sorted(files.READABLE, key=len, reverse=True):
+        if path.name.endswith(suffix):
+            return path.name.removesuffix(suffix)
+    return path.stem if path.suffix == ".store" else path.name

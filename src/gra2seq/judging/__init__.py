@@ -1,0 +1,1 @@
+"""Is it any good: pictures and figures of trained models."""

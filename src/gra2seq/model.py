@@ -1,0 +1,215 @@
+"""A trained model in the user's hands: sketches in, codes and sketches out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gra2seq.data.batches import BOX, Recipe, content_seed, generator, prepare
+from gra2seq.errors import UserError
+from gra2seq.models import build
+from gra2seq.models.graph_encoder import Graph, GraphEncoder
+from gra2seq.models.sketch_model import SketchModel
+from gra2seq.nn.decoder import draw_rows
+from gra2seq.options import Options, options
+from gra2seq.sketch.masking import Draws, Hole
+from gra2seq.sketch.strokes import Floats, Sketch, from_stroke5
+from gra2seq.training.checkpoint import CONFIG, LAST, WEIGHTS, load_weights, read_json
+
+TEMPERATURE = 0.24  # released code
+BATCH = 256  # sketches that are encoded or drawn together: memory stays flat however many there are
+
+
+class Model:
+    """`encode`, `draw`, `redraw`, `heal` over any number of sketches. `gra2seq.load` makes one."""
+
+    def __init__(self, network: SketchModel, chosen: Options, recipe: Recipe, categories: tuple[str, ...]) -> None:
+        self.network, self.options, self.recipe, self.categories = network.eval(), chosen, recipe, categories
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.network.parameters()).device
+
+    def to(self, device: str | torch.device) -> Model:
+        self.network.to(device)
+        return self
+
+    @torch.inference_mode()
+    def encode(
+        self,
+        sketches: Sequence[Sketch],
+        *,
+        draws: NDArray[np.floating] | None = None,
+        mask_prob: float = 0.0,
+        holes: Sequence[Hole] = (),
+    ) -> Floats:
+        """Codes (N, code), the same for a sketch alone and in company. `draws` and `holes` say what is masked."""
+        codes = [np.empty((0, self.recipe.code), np.float32)]
+        for part in _parts(len(sketches)):
+            batch = prepare(
+                sketches[part],
+                self.recipe,
+                draws=None if draws is None else draws[part],
+                probability=mask_prob,
+                holes=holes,
+                with_rows=False,
+            )
+            codes.append(self.network.encode(batch.to(self.device)).cpu().numpy())
+        return np.concatenate(codes)
+
+    @torch.inference_mode()
+    def draw(
+        self,
+        codes: NDArray[Any] | Tensor,
+        *,
+        temperature: float = TEMPERATURE,
+        seed: int = 0,
+        max_points: int | None = None,
+        lengths: NDArray[np.integer] | None = None,
+    ) -> list[Sketch]:
+        """A sketch for each code, in a box of about 255 around the origin. Sketch i depends on its code, seed and i alone."""
+        if not np.isfinite(temperature) or temperature < 0:
+            raise UserError(f"temperature {temperature} must be 0 or more")
+        array = torch.as_tensor(np.asarray(codes), dtype=torch.float32)
+        if array.ndim != 2 or array.shape[1] != self.recipe.code:
+            raise UserError(f"codes must have shape (n, {self.recipe.code}), got {tuple(array.shape)}")
+        if not torch.isfinite(array).all():
+            raise UserError("codes hold NaN or infinite numbers: encode the sketches again")
+        most = self.options.max_points if max_points is None else max_points
+        drawn = []
+        decoder = self.network.decoder
+        for part in _parts(len(array)):
+            code = array[part].to(self.device)
+            noise = _noise(seed, part, most)
+            rows = draw_rows(
+                decoder.step,
+                code,
+                decoder.first_state(code),
+                most=most,
+                temperature=temperature,
+                noise=lambda t, noise=noise: noise[:, t],  # type: ignore[misc]
+                lengths=None if lengths is None else torch.as_tensor(lengths[part]),
+            )
+            drawn += [self._sketch(part_rows) for part_rows in rows]
+        return drawn
+
+    def redraw(
+        self, sketches: Sequence[Sketch], *, temperature: float = TEMPERATURE, seed: int = 0
+    ) -> list[Sketch]:
+        """Each sketch drawn again from its code, laid where the original lies."""
+        return self.heal(sketches, mask_prob=0.0, temperature=temperature, seed=seed)
+
+    def heal(
+        self,
+        sketches: Sequence[Sketch],
+        *,
+        mask_prob: float = 0.1,
+        seed: int = 0,
+        temperature: float = TEMPERATURE,
+        holes: Sequence[Hole] = (),
+        samples: int = 1,
+        draws: NDArray[np.floating] | None = None,
+    ) -> list[Sketch]:
+        """Damage each sketch (masks from `seed`, and `holes`), and draw it whole again, laid over the original.
+
+        With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
+        """
+        if not 0 <= mask_prob <= 1:
+            raise UserError(f"mask probability {mask_prob} must lie between 0 and 1")
+        if samples < 1:
+            raise UserError(f"samples={samples} must be at least 1")
+        if draws is None:
+            draws = mask_draws(sketches, seed, self.recipe.nodes)
+        codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
+        drawn = self.draw(np.repeat(codes, samples, axis=0), temperature=temperature, seed=seed)
+        return [laid_over(sketch, sketches[i // samples]) for i, sketch in enumerate(drawn)]
+
+    @torch.inference_mode()
+    def graph(self, sketch: Sketch, links: str | None = None) -> Graph:
+        """The sketch as a graph, linked as trained or by another proximity: for pictures and measurements."""
+        from gra2seq.nn.proximity import LINKS
+
+        encoder = next((part for part in self.network.modules() if isinstance(part, GraphEncoder)), None)
+        if encoder is None:
+            raise UserError(f"{self.options.model} links no patches: it has no graph")
+        recipe = replace(self.recipe, random_links=links == "random" or self.recipe.random_links)
+        batch = prepare([sketch], recipe, with_rows=False).to(self.device)
+        trained = encoder.link
+        encoder.link = LINKS[links] if links else trained
+        try:
+            graph: Graph = encoder(batch)
+        finally:
+            encoder.link = trained
+        return graph
+
+    def _sketch(self, rows: Tensor) -> Sketch:
+        array = rows.cpu().numpy().astype(np.float64)
+        if len(array) == 0:  # END at once: the smallest drawing there is
+            return Sketch(np.zeros((1, 2), np.float32), np.array([1]))
+        array[:, :2] *= self.recipe.scale
+        return from_stroke5(array)
+
+
+def mask_draws(sketches: Sequence[Sketch], seed: int, nodes: int) -> Floats:
+    """Random numbers for the centres of each sketch, from the seed and the drawing itself."""
+    rows = [generator(seed, content_seed(sketch)).random(nodes, dtype=np.float32) for sketch in sketches]
+    return np.stack(rows) if rows else np.empty((0, nodes), np.float32)
+
+
+def laid_over(drawn: Sketch, original: Sketch) -> Sketch:
+    """A drawing of the model (box of 255 around the origin) at the original's place and size, with its names."""
+    left, top, width, height = original.box
+    extent = max(width, height)
+    middle = np.array([left + width / 2, top + height / 2])
+    points = drawn.points * (extent / BOX if extent > 0 else 1.0) + middle
+    return Sketch(points, drawn.lengths, original.category, original.key)
+
+
+def load(path: str | Path, device: str = "cpu") -> Model:
+    """A model from the folder of a run or of weights. Nothing in it can run: safetensors and JSON only."""
+    path = Path(path)
+    if not path.is_dir():
+        raise UserError(f"no model at {path}: name the folder of a run (it holds {CONFIG} and {WEIGHTS})")
+    config = read_json(path / CONFIG, "model configuration")
+    try:
+        chosen = options(config["options"])
+        scale, categories = float(config["scale"]), tuple(config["categories"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
+    network = build(chosen)
+    weights = path / WEIGHTS
+    if not weights.exists() and (path / LAST).exists():
+        raise UserError(f"{path} has no {WEIGHTS} yet: the run has not been validated; wait or resume it")
+    load_weights(weights, network)
+    return Model(network, chosen, chosen.recipe(scale), categories).to(device)
+
+
+def untrained(chosen: Options, scale: float = 30.0, categories: tuple[str, ...] = ()) -> Model:
+    """A model with fresh weights from `chosen.seed`: what training starts from."""
+    torch.manual_seed(chosen.seed)
+    return Model(build(chosen), chosen, chosen.recipe(scale), categories)
+
+
+def _parts(count: int) -> Iterator[slice]:
+    for start in range(0, count, BATCH):
+        yield slice(start, min(start + BATCH, count))
+
+
+def _noise(seed: int, part: slice, most: int) -> Tensor:
+    """(B, most, 4) two uniforms and two normals a step, from (seed, number of the sketch)."""
+    blocks = []
+    for number in range(part.start, part.stop):
+        random = generator(seed, number)
+        uniform, normal = random.random((most, 2), np.float32), random.standard_normal((most, 2), np.float32)
+        blocks.append(np.concatenate([uniform, normal], axis=1))
+    return torch.from_numpy(np.stack(blocks))
+
+
+__all__ = ["Draws", "Model", "laid_over", "load", "mask_draws", "untrained"]

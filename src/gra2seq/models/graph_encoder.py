@@ -1,0 +1,54 @@
+"""The graph encoder that the patch systems share: embed the views, link them, pass messages along the links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from gra2seq.data.batches import Batch
+from gra2seq.nn.batch_norm import BatchNorm
+from gra2seq.nn.graph_conv import GraphConv
+from gra2seq.nn.patch_cnn import PatchCNN
+from gra2seq.nn.proximity import Link, Nodes, with_whole_view
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A batch of sketches as graphs: what figures show and losses pull at."""
+
+    nodes: Nodes
+    adjacency: Tensor  # (B, N, N) eq. 2, before the whole view joins and before normalising
+    feature: Tensor  # (B, D)
+
+
+class GraphEncoder(nn.Module):
+    """Parts are passed in: which CNN, which links, which normalising. Batch -> Graph."""
+
+    def __init__(
+        self,
+        embed: PatchCNN,
+        link: Link,
+        mix: GraphConv,
+        normalise: Callable[[Tensor], Tensor],
+        corner: float,
+        dim: int,
+    ) -> None:
+        super().__init__()
+        self.embed, self.mix = embed, mix
+        self.norm = BatchNorm(dim)
+        self.link, self.normalise, self.corner = link, normalise, corner
+
+    def forward(self, batch: Batch) -> Graph:
+        batch_size, count = batch.valid.shape
+        seen = self.embed(batch.blocks)  # (n, D) only the views that are there
+        table = seen.new_zeros(batch_size * (1 + count), seen.shape[-1])
+        v = table.index_copy(0, batch.places, seen).reshape(batch_size, 1 + count, -1)  # (B, 1 + N, D)
+        nodes = Nodes(v[:, 1:], batch.valid, batch.centres, batch.links)
+        adjacency = self.link(nodes)
+        full = self.normalise(with_whole_view(adjacency, batch.valid, self.corner))
+        real = torch.cat([batch.valid.new_ones(batch_size, 1), batch.valid], dim=1)
+        feature = self.mix(self.norm(torch.relu(v), real), full)
+        return Graph(nodes, adjacency, feature)

@@ -1,0 +1,65 @@
+"""SP-gra2seq (Zang, Tu, Xu, AAAI 2023): patches linked by synonymous proximity, clustered over all sketches."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from gra2seq.data.batches import Batch
+from gra2seq.models.graph_encoder import Graph, GraphEncoder
+from gra2seq.models.sketch_model import Code, Encoding, SketchModel
+from gra2seq.nn.centroids import Centroids
+from gra2seq.nn.decoder import StrokeDecoder
+from gra2seq.nn.graph_conv import GraphConv
+from gra2seq.nn.patch_cnn import PatchCNN
+from gra2seq.nn.proximity import LINKS, NORMALISING
+from gra2seq.options import Options
+
+
+class SynonymEncoder(nn.Module):
+    """A graph encoder, its code, and the clusters that keep synonymous patches together."""
+
+    def __init__(self, graph: GraphEncoder, code: Code, centroids: Centroids | None, weight: float, form: str) -> None:
+        super().__init__()
+        self.graph, self.code, self.centroids = graph, code, centroids
+        self.weight, self.form = weight, form
+
+    def forward(self, batch: Batch) -> Encoding:
+        graph: Graph = self.graph(batch)
+        mean, log_variance = self.code(graph.feature)
+        patches = graph.nodes.features[batch.valid]  # (n, D)
+        watch = {"norm": torch.linalg.vector_norm(patches.detach(), dim=-1).mean()}
+        if self.centroids is None:
+            return Encoding(mean, log_variance, {}, watch)
+        if self.training and not bool(self.centroids.started):
+            self.centroids.start_(patches.detach(), batch.uniform[batch.valid])
+        cluster = self.centroids.assign(patches.detach())
+        if self.training:
+            self.centroids.update_(patches.detach(), cluster)
+        pull = self.centroids.pull(patches, cluster, len(batch), self.form)
+        with torch.no_grad():
+            watch["cosine"] = F.cosine_similarity(patches, self.centroids.places[cluster], dim=-1).mean()
+            watch["clusters"] = torch.zeros_like(self.centroids.places[:, 0]).index_fill(0, cluster, 1).sum()
+        return Encoding(mean, log_variance, {"cluster": self.weight * pull}, watch)
+
+
+def sp_gra2seq(options: Options) -> SketchModel:
+    dim = options.channels[-1]
+    graph = GraphEncoder(
+        embed=PatchCNN(options.channels, options.paper, options.ink),
+        link=LINKS[options.links],
+        mix=GraphConv(dim),
+        normalise=NORMALISING[options.normalise],
+        corner=options.corner,
+        dim=dim,
+    )
+    centroids = Centroids(options.clusters, dim, options.cluster_rate) if options.clusters else None
+    encoder = SynonymEncoder(
+        graph,
+        Code(dim, options.code, options.start_log_variance),
+        centroids,
+        options.cluster_weight,
+        options.cluster_form,
+    )
+    return SketchModel(encoder, StrokeDecoder(options.code, options.hidden, options.mixtures, options.least_log_std))

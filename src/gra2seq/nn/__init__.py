@@ -1,0 +1,1 @@
+"""The bricks: patch CNN, proximities, graph convolution, centroids, mixture, decoder."""

@@ -1,0 +1,109 @@
+"""sketch-rnn's decoder: an LSTM that says, pen move by pen move, how the sketch of a code is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from gra2seq.nn.mixture import NOISE, PenMove, raw_size
+from gra2seq.sketch.strokes import DOWN, END
+
+State = tuple[Tensor, ...]
+Step = Callable[[Tensor, Tensor, State], tuple[PenMove, State]]  # last row, code, state -> next move, state
+
+MIXTURES = 20  # sketch-rnn
+
+
+class StrokeDecoder(nn.Module):
+    """Code (B, code) and the rows drawn so far -> the distribution of the next row."""
+
+    def __init__(
+        self, code: int, hidden: int, mixtures: int = MIXTURES, least_log_std: float | None = None
+    ) -> None:
+        super().__init__()
+        self.least_log_std = least_log_std
+        self.start = nn.Linear(code, 2 * hidden)
+        self.lstm = nn.LSTM(5 + code, hidden, batch_first=False)
+        self.out = nn.Linear(hidden, raw_size(mixtures))
+        for number in range(4):  # sketch-rnn: orthogonal recurrent weights, forget gates open at the start
+            rows = slice(number * hidden, (number + 1) * hidden)
+            nn.init.orthogonal_(self.lstm.weight_hh_l0.data[rows])
+        nn.init.xavier_uniform_(self.lstm.weight_ih_l0)
+        nn.init.zeros_(self.lstm.bias_ih_l0)
+        nn.init.zeros_(self.lstm.bias_hh_l0)
+        self.lstm.bias_ih_l0.data[hidden : 2 * hidden] = 1.0
+
+    def first_state(self, code: Tensor) -> State:
+        hidden, cell = torch.tanh(self.start(code)).chunk(2, dim=-1)
+        return hidden.contiguous(), cell.contiguous()
+
+    def forward(self, rows: Tensor, code: Tensor) -> PenMove:
+        """Rows (B, T, 5), each the one drawn before, and codes -> moves with leading axes (B, T)."""
+        hidden, cell = self.first_state(code)
+        steps = rows.shape[1]
+        inputs = torch.cat([rows.transpose(0, 1), code.expand(steps, *code.shape)], dim=-1)  # (T, B, 5 + code)
+        outputs, _ = self.lstm(inputs, (hidden.unsqueeze(0), cell.unsqueeze(0)))
+        return PenMove.of(self.out(outputs).transpose(0, 1), self.least_log_std)
+
+    def step(self, row: Tensor, code: Tensor, state: State) -> tuple[PenMove, State]:
+        """One row further: (B, 5) -> a move with leading axis (B)."""
+        hidden, cell = state
+        outputs, (hidden_, cell_) = self.lstm(
+            torch.cat([row, code], dim=-1).unsqueeze(0), (hidden.unsqueeze(0), cell.unsqueeze(0))
+        )
+        return PenMove.of(self.out(outputs[0]), self.least_log_std), (hidden_[0], cell_[0])
+
+
+def first_row(count: int, like: Tensor) -> Tensor:
+    """The row before the first: no offset, pen down (sketch-rnn's start of sketch)."""
+    row = torch.zeros(count, 5, dtype=like.dtype, device=like.device)
+    row[:, DOWN] = 1
+    return row
+
+
+@torch.no_grad()
+def draw_rows(
+    step: Step,
+    code: Tensor,
+    state: State,
+    *,
+    most: int,
+    temperature: float,
+    noise: Callable[[int], Tensor] | None = None,
+    lengths: Tensor | None = None,
+) -> list[Tensor]:
+    """Draw a sketch for each code until it ends, or `most` rows; finished ones leave the batch. Lists of (n, 5).
+
+    `noise(t)` gives the randomness (B, NOISE) of step t for *all* sketches, so that what one sketch gets does not
+    depend on the others; temperature 0 needs none. `lengths` sets the number of points instead of the pen's END.
+    """
+    count = len(code)
+    row = first_row(count, code)
+    drawn = code.new_zeros(most, count, 5)
+    ends = torch.full((count,), most, dtype=torch.long)  # rows before END
+    if lengths is not None:
+        ends = lengths.to(torch.long).clamp(max=most)
+    active = torch.arange(count, device=code.device)
+    for t in range(most):
+        move, state = step(row, code, state)
+        randomness = None if noise is None or temperature == 0 else noise(t)[active].to(code)
+        row = move.sample(temperature, noise=randomness)
+        drawn[t, active] = row
+        if lengths is None:
+            ended = row[:, END] > 0
+            ends[active[ended].cpu()] = t
+        else:
+            ended = (ends <= t + 1).to(code.device)[active]
+        stay = torch.nonzero(~ended)[:, 0]
+        if len(stay) == 0:
+            break
+        # Leaving one by one would copy the state at every step: wait until an eighth can go.
+        if len(stay) <= len(active) * 7 // 8:
+            active, row, code = active[stay], row[stay], code[stay]
+            state = tuple(part[stay] for part in state)
+    return [drawn[: int(end), i] for i, end in enumerate(ends.tolist())]
+
+
+__all__ = ["MIXTURES", "NOISE", "State", "Step", "StrokeDecoder", "draw_rows", "first_row"]

@@ -1,0 +1,114 @@
+"""Which patches are linked: a proximity turns the nodes of a sketch into the adjacency A of eq. 2.
+
+Mask first, then choose: a node that is absent or masked is nobody's neighbour and has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+SELF, BEST, SECOND = 1.0, 0.5, 0.2  # eq. 2
+WHOLE = 0.5  # eq. 3: what each node hears from the whole view, and the whole view from itself
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The patches of a batch of sketches, without the whole view."""
+
+    features: Tensor  # (B, N, D) the CNN's vectors v, before ReLU and normalisation
+    valid: Tensor  # (B, N) True where a patch is real and not masked
+    centres: Tensor  # (B, N, 2) in pixels
+    uniform: Tensor | None = None  # (B, N, N) for random links, handed in
+
+
+Link = Callable[[Nodes], Tensor]
+
+
+def cosine(features: Tensor) -> Tensor:
+    """Eq. 1 for all pairs: (B, N, D) -> (B, N, N). A zero vector has cosine 0 with everything."""
+    unit = features / torch.linalg.vector_norm(features, dim=-1, keepdim=True).clamp(min=1e-12)
+    return unit @ unit.transpose(-1, -2)
+
+
+def two_nearest(closeness: Tensor, valid: Tensor, weight: Tensor) -> Tensor:
+    """Eq. 2: self 1, the closest 0.5 x weight, the second 0.2 x weight. (B, N, N)
+
+    Of equally close nodes the earlier drawn one is chosen. A node with fewer valid others has fewer edges.
+    """
+    alone = torch.eye(valid.shape[-1], dtype=torch.bool, device=valid.device)
+    open_ = valid.unsqueeze(-1) & valid.unsqueeze(-2) & ~alone  # (B, N, N) pairs that may be linked
+    adjacency = SELF * (alone & valid.unsqueeze(-1)).to(weight.dtype)
+    for share in (BEST, SECOND):
+        rank = closeness.detach().masked_fill(~open_, -torch.inf)
+        chosen = torch.zeros_like(open_).scatter_(-1, rank.argmax(dim=-1, keepdim=True), True) & open_
+        adjacency = adjacency + share * weight * chosen
+        open_ = open_ & ~chosen
+    return adjacency
+
+
+def synonymous(nodes: Nodes) -> Tensor:
+    """The paper's links, learnt: the cosine both chooses the neighbours and weighs the edges."""
+    similarity = cosine(nodes.features)
+    return two_nearest(similarity, nodes.valid, similarity)
+
+
+def temporal(nodes: Nodes) -> Tensor:
+    """Links along the drawing order: fewest patches between."""
+    order = torch.arange(nodes.valid.shape[-1], device=nodes.valid.device, dtype=nodes.features.dtype)
+    closeness = -(order.unsqueeze(0) - order.unsqueeze(1)).abs().expand(len(nodes.valid), -1, -1)
+    return two_nearest(closeness, nodes.valid, torch.ones_like(closeness))
+
+
+def spatial(nodes: Nodes) -> Tensor:
+    """Links by Euclidean distance on the canvas."""
+    centres = nodes.centres.to(nodes.features.dtype)
+    closeness = -(centres.unsqueeze(-2) - centres.unsqueeze(-3)).square().sum(dim=-1)
+    return two_nearest(closeness, nodes.valid, torch.ones_like(closeness))
+
+
+def random(nodes: Nodes) -> Tensor:
+    """The paper's ablation: every entry drawn from U(0, 1)."""
+    if nodes.uniform is None:
+        raise ValueError("random links need nodes.uniform")
+    return nodes.uniform * (nodes.valid.unsqueeze(-1) & nodes.valid.unsqueeze(-2))
+
+
+LINKS: dict[str, Link] = {
+    "synonymous": synonymous,
+    "temporal": temporal,
+    "spatial": spatial,
+    "random": random,
+}
+
+
+def with_whole_view(adjacency: Tensor, valid: Tensor, corner: float = WHOLE) -> Tensor:
+    """Eq. 3: [corner, 0; 0.5, A], (B, N + 1, N + 1). The released code has 1 in the corner."""
+    batch, nodes, _ = adjacency.shape
+    full = adjacency.new_zeros(batch, nodes + 1, nodes + 1)
+    full[:, 0, 0] = corner
+    full[:, 1:, 0] = WHOLE * valid.to(adjacency.dtype)
+    full[:, 1:, 1:] = adjacency
+    return full
+
+
+def symmetric(adjacency: Tensor) -> Tensor:
+    """Eq. 4: D^-1/2 A D^-1/2 with D the row sums; a row without edges stays 0."""
+    root = _inverse(adjacency.sum(dim=-1)).sqrt()
+    return root.unsqueeze(-1) * adjacency * root.unsqueeze(-2)
+
+
+def by_row(adjacency: Tensor) -> Tensor:
+    """The released code's: each row divided by its sum."""
+    return _inverse(adjacency.sum(dim=-1)).unsqueeze(-1) * adjacency
+
+
+def _inverse(degree: Tensor) -> Tensor:
+    linked = degree > 0
+    return linked / torch.where(linked, degree, 1)
+
+
+NORMALISING: dict[str, Callable[[Tensor], Tensor]] = {"symmetric": symmetric, "rows": by_row}

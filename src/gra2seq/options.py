@@ -1,0 +1,221 @@
+"""All options of a run in one frozen value; presets; YAML files that hold only what differs."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gra2seq.data.batches import Recipe
+from gra2seq.errors import UserError
+from gra2seq.sketch.canvas import Canvas
+
+
+@dataclass(frozen=True)
+class Options:
+    """The defaults are the paper's (preset `paper`)."""
+
+    # what is trained, on what, where to
+    model: str = "sp-gra2seq"
+    preset: str = "paper"
+    data: str = "doodles"  # a store, files, a folder of files, or doodles[:COUNT[:SEED]]
+    dataset: str = ""  # a named set of that data (DS1, OPEN8, …), or all of it
+    run: str = "runs/latest"
+    seed: int = 0
+
+    # from strokes to patches (METHOD: canvas 640, pen 16, patches 256)
+    side: int = 640
+    pen: int = 16
+    nodes: int = 20
+    paper: float = 0.0  # value of blank paper; released code: -1
+    ink: float = 1.0
+    max_points: int = 250  # longer sketches are left out of training
+    mask: float = 0.1  # of the patches in training (released code)
+    masking: str = "wipe-then-crop"
+    jitter: float = 0.0  # pixels; 0.5 dequantises whole-numbered drawings
+
+    # the network
+    channels: tuple[int, ...] = (8, 32, 64, 128, 256, 512, 512)
+    links: str = "synonymous"
+    corner: float = 0.5  # eq. 3; released code: 1
+    normalise: str = "symmetric"  # eq. 4; released code: rows
+    code: int = 128
+    start_log_variance: float = 0.0  # of the code; -6 lets mu be heard from the start
+    clusters: int = 50  # K; 30 for DS1; 0 switches clustering off
+    cluster_rate: float = 0.05  # eta of eq. 5
+    cluster_weight: float = 0.25  # lambda of eq. 6
+    cluster_form: str = "euclidean"  # released code: squared
+    hidden: int = 1024  # LSTM
+    mixtures: int = 20
+    least_log_std: float | None = None  # lower bound of log sigma, in scaled units
+
+    # training
+    batch: int = 256  # of all processes together
+    learning_rate: float = 1e-3
+    decay: float = 0.95  # of the learning rate, each epoch
+    least_learning_rate: float = 1e-5
+    clip: str = "variable-norm"  # or value (sketch-rnn), norm (all together), none
+    clip_at: float = 1.0
+    max_steps: int = 27_000  # about 20 epochs of 5 x 70,000 sketches
+    validate_every: int = 500
+    validate_sketches: int = 1_000
+    patience: int = 0  # validations without a better loss before it stops; 0: never
+    save_every: int = 500
+    gallery: int = 6  # sketches drawn at each validation
+    workers: int = 1  # processes that prepare batches
+    threads: int = 0  # of each computing process; 0: as many as there are cores
+
+    # devices, handed to Fabric
+    accelerator: str = "auto"
+    devices: int = 1
+    num_nodes: int = 1
+    precision: str = "32-true"
+
+    @property
+    def patch(self) -> int:
+        """A halving a convolution, and one by pooling."""
+        return int(2 ** (len(self.channels) + 1))
+
+    def recipe(self, scale: float) -> Recipe:
+        """How sketches are prepared for this model."""
+        return Recipe(
+            scale=scale,
+            canvas=Canvas(self.side, self.pen, self.patch),
+            nodes=self.nodes,
+            code=self.code,
+            mask=self.mask,
+            masking=self.masking,
+            jitter=self.jitter,
+            random_links=self.links == "random",
+            skip_blank=self.paper == 0,
+        )
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {},
+    # what the authors' released code does where it differs from the paper (docs/differences.md)
+    "released": {
+        "paper": -1.0,
+        "ink": 1.0,
+        "corner": 1.0,
+        "normalise": "rows",
+        "cluster_rate": 0.25,
+        "cluster_form": "squared",
+    },
+    # for a laptop: the same encoder, half the LSTM, small batches, what the prototype taught
+    "small": {
+        "hidden": 512,
+        "batch": 64,
+        "start_log_variance": -6.0,
+        "jitter": 0.5,
+        "cluster_form": "squared",
+        "max_steps": 5_000,
+    },
+    # for tests: everything there, everything little
+    "tiny": {
+        "side": 80,
+        "pen": 2,
+        "channels": (8, 16, 16, 16),
+        "nodes": 8,
+        "code": 16,
+        "clusters": 5,
+        "hidden": 32,
+        "mixtures": 3,
+        "batch": 16,
+        "max_steps": 60,
+        "validate_every": 20,
+        "validate_sketches": 40,
+        "save_every": 20,
+        "gallery": 3,
+    },
+}
+
+_CHOICES = {
+    "links": ("synonymous", "temporal", "spatial", "random"),
+    "normalise": ("symmetric", "rows"),
+    "cluster_form": ("euclidean", "squared"),
+    "clip": ("variable-norm", "value", "norm", "none"),
+    "masking": ("wipe-then-crop", "crop-by-turns"),
+}
+_AT_LEAST_ONE = ("nodes", "code", "hidden", "mixtures", "batch", "side", "pen", "max_points", "devices", "num_nodes")
+
+
+def options(values: Mapping[str, Any]) -> Options:
+    """Preset, then what is given. Unknown names, wrong types and impossible values are said clearly."""
+    preset = values.get("preset", Options.preset)
+    if preset not in PRESETS:
+        raise UserError(f"unknown preset {preset!r}: one of {', '.join(PRESETS)}")
+    known = {field.name: kind for field, kind in zip(fields(Options), _kinds(), strict=True)}
+    merged = {**PRESETS[preset], **values, "preset": preset}
+    for name in merged:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
+            raise UserError(f"unknown option {name!r}{hint}")
+    chosen = Options(**{name: _cast(name, value, known[name]) for name, value in merged.items()})
+    for name, allowed in _CHOICES.items():
+        if getattr(chosen, name) not in allowed:
+            raise UserError(f"{name}={getattr(chosen, name)!r} is not one of {', '.join(allowed)}")
+    for name in _AT_LEAST_ONE:
+        if getattr(chosen, name) < 1:
+            raise UserError(f"{name}={getattr(chosen, name)} must be at least 1")
+    for name in ("save_every", "validate_every"):
+        if getattr(chosen, name) < 1:
+            raise UserError(f"{name}={getattr(chosen, name)} must be at least 1 step")
+    if not 0 <= chosen.mask < 1:
+        raise UserError(f"mask={chosen.mask} must be a probability from 0 to below 1")
+    if chosen.seed < 0:
+        raise UserError(f"seed={chosen.seed} must not be negative")
+    if len(chosen.channels) < 3:
+        raise UserError("channels needs at least three convolutions: blocks of 8 x 8 pixels are the smallest unit")
+    return chosen
+
+
+def read_options(path: str | Path, changes: Sequence[str] = ()) -> Options:
+    """A YAML file of what differs from the preset, then key=value changes of the command line."""
+    path = Path(path)
+    try:
+        values = yaml.safe_load(path.read_text()) or {}
+    except OSError as error:
+        raise UserError(f"cannot read the configuration {path}: {error.strerror or error}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not valid YAML: {error}") from error
+    if not isinstance(values, dict):
+        raise UserError(f"{path} must hold `name: value` lines")
+    for change in changes:
+        name, equals, text = change.partition("=")
+        if not equals:
+            raise UserError(f"{change!r} is not of the form name=value")
+        values[name] = yaml.safe_load(text) if text else ""
+    return options(values)
+
+
+def as_dict(chosen: Options) -> dict[str, Any]:
+    return {**dataclasses.asdict(chosen), "channels": list(chosen.channels)}
+
+
+def _kinds() -> list[Any]:
+    hints = typing.get_type_hints(Options)
+    return [hints[field.name] for field in fields(Options)]
+
+
+def _cast(name: str, value: Any, kind: Any) -> Any:
+    """YAML's value as the option's type; 1 is a float where one is wanted, 1.5 is not a whole number."""
+    try:
+        if isinstance(kind, types.UnionType):
+            return None if value is None else _cast(name, value, typing.get_args(kind)[0])
+        if typing.get_origin(kind) is tuple:
+            return tuple(int(item) for item in value)
+        if isinstance(value, bool) or value is None or (kind is int and float(value) != int(float(value))):
+            raise ValueError
+        return kind(value)
+    except (TypeError, ValueError, OverflowError):
+        wanted = {int: "a whole number", float: "a number", str: "a text"}.get(kind, "a list of whole numbers")
+        raise UserError(f"option {name}={value!r} must be {wanted}") from None

@@ -1,0 +1,1 @@
+"""What a drawing is: strokes, files, canvas, patches, masking, quadtree."""

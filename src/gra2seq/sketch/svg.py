@@ -1,0 +1,260 @@
+"""SVG drawings in and out.
+
+Read: every drawn subpath becomes a stroke, in document order, flattened but not simplified (`files.read` does
+that). Elements, nesting and points are bounded, and so are time and memory: see also `svg_tree`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from gra2seq.errors import UserError
+from gra2seq.sketch.reading import read_bytes
+from gra2seq.sketch.strokes import MAX_POINTS_READ, Floats, Sketch
+from gra2seq.sketch.svg_grammar import length, numbers, path_outline, transform
+from gra2seq.sketch.svg_pen import Doubles, Outline, Pen, flatten, join
+from gra2seq.sketch.svg_tree import INHERITED, MAX_DEPTH, MAX_ELEMENTS, NAMESPACE, Node, Page, parse_svg
+
+MAX_BYTES = 50_000_000
+MAX_SIZE = 1e6  # px; a page or a point beyond this is taken for an attack or a mistake
+PAGE = (300.0, 150.0)  # px, the page of an SVG that does not say its size (CSS 2.1, 10.3.2)
+FLATNESS = 1 / 5000  # largest distance of a polyline from its curve, of the drawing's longer side
+LINE_WIDTH = 1 / 100  # of a written line, of the drawing's longer side
+MARGIN = 1 / 20  # around a written drawing, of its longer side
+
+SHAPES = {"path", "polyline", "polygon", "line", "rect", "circle", "ellipse"}
+NO_PAINT = {"none", "transparent"}
+WHITE = {"white", "#fff", "#ffffff"}
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def read_svg(source: str | Path | bytes) -> Sketch:
+    """The drawing in an SVG file, or in its bytes.
+
+    What a browser would not show is left out: display none, hidden, inside <defs>, <symbol>, <clipPath> and
+    the like, a shape with neither fill nor stroke, and a white <rect> without stroke (the paper). If that
+    leaves nothing, unpainted shapes count after all. Text and images are ignored. The page's own
+    viewBox scales the drawing but does not shift it: a drawing has no page.
+    """
+    name = "the SVG" if isinstance(source, bytes) else str(source)
+    data = source if isinstance(source, bytes) else read_bytes(source, MAX_BYTES)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by its size
+            return _draw(parse_svg(data))
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from error
+
+
+def write_svg(sketch: Sketch, stroke_width: float | None = None) -> str:
+    """One <path> a stroke, a stroke of one point as a dot; `read_svg` gives back the same sketch."""
+    left, top, width, height = sketch.box
+    side = max(width, height)
+    line = stroke_width if stroke_width is not None else (side * LINE_WIDTH or 1.0)
+    margin = max(side * MARGIN, line)
+    box = (left - margin, top - margin, width + 2 * margin, height + 2 * margin)
+    head = {"xmlns": NAMESPACE, "viewBox": " ".join(f"{value:.9g}" for value in box)}
+    head |= {"data-category": sketch.category, "data-key": sketch.key}
+    pen = {"fill": "none", "stroke": "black", "stroke-width": f"{line:.6g}"}
+    pen |= {"stroke-linecap": "round", "stroke-linejoin": "round"}
+    lines = [f"<svg{_attributes(head)}>", f"<g{_attributes(pen)}>"]
+    parts = sketch.parts or ("",) * len(sketch.lengths)
+    for stroke, part in zip(sketch.strokes, parts, strict=True):
+        lines.append(f"<path{_attributes({'data-part': part, 'd': _path_data(stroke)})}/>")
+    return "\n".join([*lines, "</g>", "</svg>", ""])
+
+
+@dataclass(frozen=True)
+class _Shape:
+    outline: Outline  # on the page
+    part: str
+    painted: bool
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where and how a node is drawn."""
+
+    matrix: Doubles  # (3, 3), to the page
+    style: dict[str, str]  # what is inherited
+    width: float  # of the viewport, for percentages
+    height: float
+    depth: int = 0
+
+
+def _draw(page: Page) -> Sketch:
+    shapes = _Walk(page).shapes()
+    shapes = [shape for shape in shapes if shape.painted] or shapes
+    if not shapes:
+        raise UserError(
+            "nothing is drawn in it: it needs a path, line or shape (text and images are not read)"
+        )
+    outline = join([shape.outline for shape in shapes])
+    corners = np.concatenate([outline.starts, outline.cubics.reshape(-1, 2)])
+    if not np.abs(corners).max() <= MAX_SIZE:
+        raise UserError(f"a point lies beyond {MAX_SIZE:,.0f} px: scale the drawing down")
+    points, lengths = flatten(outline, float(np.ptp(corners, axis=0).max()) * FLATNESS)
+    parts = tuple(shape.part for shape in shapes for _ in shape.outline.counts)
+    about = {name: page.root.attributes.get(f"data-{name}", "") for name in ("category", "key")}
+    return Sketch(points.astype(np.float32), lengths, parts=parts if any(parts) else (), **about)
+
+
+class _Walk:
+    """Through all that is drawn, in document order, <use> followed."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._shapes: list[_Shape] = []
+        self._visited = self._points = 0
+
+    def shapes(self) -> list[_Shape]:
+        self._visit(self._page.root, _Place(np.eye(3), INHERITED, *PAGE))
+        return self._shapes
+
+    def _visit(self, node: Node, place: _Place, symbol: Node | None = None) -> None:
+        """Draw a node. `symbol` is the <use> that called it, the only way to see a <symbol>."""
+        self._visited += 1
+        if self._visited > MAX_ELEMENTS:
+            raise UserError(f"it draws more than {MAX_ELEMENTS:,} elements: simplify it, use fewer <use>")
+        if place.depth > MAX_DEPTH:
+            raise UserError(f"it is nested more than {MAX_DEPTH} deep, or a <use> draws itself: ungroup it")
+        own = self._page.style(node)
+        if own.get("display") == "none":
+            return
+        place = replace(
+            place,
+            matrix=place.matrix @ _own_matrix(node, own),
+            style={name: own.get(name, place.style[name]) for name in INHERITED},
+            depth=place.depth + 1,
+        )
+        if node.tag == "svg" or (node.tag == "symbol" and symbol is not None):
+            inside = _viewport(node, place, symbol.attributes if symbol else {})
+            if inside is not None:
+                self._visit_all(node.children, inside)
+        elif node.tag in ("g", "a", "switch"):
+            self._visit_all(node.children, place)
+        elif node.tag == "use":
+            href = node.attributes.get("href", "")
+            target = self._page.by_id.get(href[1:]) if href.startswith("#") else None  # never another file
+            if target is not None:
+                x, y = (length(node.attributes.get(a, "0"), w, a) for a, w in _axes("x", "y", place))
+                self._visit(target, replace(place, matrix=place.matrix @ _shift_scale(x, y)), node)
+        elif node.tag in SHAPES and place.style["visibility"] == "visible":
+            self._add(node, place)
+
+    def _visit_all(self, nodes: list[Node], place: _Place) -> None:
+        for node in nodes:
+            self._visit(node, place)
+
+    def _add(self, node: Node, place: _Place) -> None:
+        if node.outline is not None:
+            outline = node.outline
+        else:
+            outline = _outline(node, place)
+            if node.tag in ("path", "polyline", "polygon"):  # the long ones; they know no percentages
+                node.outline = outline
+        self._points += len(outline.starts) + len(outline.cubics)
+        if self._points > MAX_POINTS_READ:
+            raise UserError(f"it has more than {MAX_POINTS_READ:,} points: simplify it in a drawing program")
+        if len(outline.starts):
+            fill, stroke = place.style["fill"].lower(), place.style["stroke"].lower()
+            paper = node.tag == "rect" and fill in WHITE
+            painted = stroke not in NO_PAINT or not (fill in NO_PAINT or paper)
+            self._shapes.append(_Shape(outline.moved(place.matrix[:2]), place.style["data-part"], painted))
+
+
+def _viewport(node: Node, place: _Place, use: dict[str, str]) -> _Place | None:
+    """Inside an <svg> or <symbol>: its position, size, viewBox and aspect ratio. None: it has no area."""
+    own, is_page = node.attributes, place.depth == 1
+    box = numbers(own.get("viewBox", ""), "viewBox")
+    if box and len(box) != 4:
+        raise UserError(f"its viewBox has {len(box)} numbers, it needs 4: x y width height")
+    sizes = []
+    for index, (name, whole) in enumerate(_axes("width", "height", place)):
+        text = use.get(name) or own.get(name) or "100%"
+        if is_page and box and "%" in text:
+            text, whole = "100%", box[2 + index]  # a page as large as its viewBox: units stay as they are
+        sizes.append(length(text, whole, name))
+    if max(*sizes, *box, 0) > MAX_SIZE:
+        raise UserError(f"its size is beyond {MAX_SIZE:,.0f} px: scale the drawing down")
+    if min(*sizes, *box[2:]) <= 0:
+        return None
+    x, y = (0.0, 0.0) if is_page else (length(own.get(a, "0"), w, a) for a, w in _axes("x", "y", place))
+    if not box:
+        return replace(place, matrix=place.matrix @ _shift_scale(x, y), width=sizes[0], height=sizes[1])
+    scale = [sizes[0] / box[2], sizes[1] / box[3]]
+    align, _, meet = own.get("preserveAspectRatio", "xMidYMid meet").strip().partition(" ")
+    if align != "none":
+        scale = [max(scale) if meet.strip() == "slice" else min(scale)] * 2
+    if not is_page:
+        for low, middle in (("xMin", "xMid"), ("yMin", "yMid")):
+            axis = "xy".index(low[0])
+            share = 0.0 if low in align or align == "none" else 0.5 if middle in align else 1.0
+            spare = (sizes[axis] - box[2 + axis] * scale[axis]) * share - box[axis] * scale[axis]
+            x, y = (x + spare, y) if axis == 0 else (x, y + spare)
+    return replace(place, matrix=place.matrix @ _shift_scale(x, y, *scale), width=box[2], height=box[3])
+
+
+def _outline(node: Node, place: _Place) -> Outline:
+    """The geometry of a shape element, in its own units."""
+    own, pen = node.attributes, Pen()
+
+    def axes(x: str, y: str, default: str = "0") -> list[float]:
+        return [length(own.get(name) or default, whole, name) for name, whole in _axes(x, y, place)]
+
+    if node.tag == "path":
+        data = own.get("d", "").strip()
+        return path_outline("" if data == "none" else data)
+    if node.tag in ("polyline", "polygon"):
+        values = numbers(own.get("points", ""), "points")
+        if len(values) % 2:
+            raise UserError(f"a <{node.tag}> has {len(values)} numbers, an odd one: a y is missing")
+        for index, corner in enumerate(zip(values[::2], values[1::2], strict=True)):
+            (pen.line if index else pen.move)(*corner)
+        if values and (node.tag == "polygon" or len(values) == 2):
+            pen.close()
+    elif node.tag == "line":
+        pen.move(*axes("x1", "y1"))
+        pen.line(*axes("x2", "y2"))
+    elif node.tag == "rect":
+        pen.rect(*axes("x", "y"), *axes("width", "height"), *axes("rx", "ry", "-1"))
+    else:
+        diagonal = math.hypot(place.width, place.height) / math.sqrt(2)
+        radius = length(own.get("r", "0"), diagonal, "r")
+        rx, ry = [radius, radius] if node.tag == "circle" else axes("rx", "ry")
+        x, y = axes("cx", "cy")
+        pen.ellipse(x, y, rx, ry)
+    return pen.outline()
+
+
+def _axes(x: str, y: str, place: _Place) -> tuple[tuple[str, float], tuple[str, float]]:
+    return (x, place.width), (y, place.height)
+
+
+def _own_matrix(node: Node, own: dict[str, str]) -> Doubles:
+    if node.matrix is None:
+        node.matrix = np.vstack([transform(own.get("transform", "")), [0, 0, 1]])
+    return node.matrix
+
+
+def _shift_scale(x: float, y: float, scale_x: float = 1.0, scale_y: float = 1.0) -> Doubles:
+    return np.array([[scale_x, 0, x], [0, scale_y, y], [0, 0, 1]])
+
+
+def _path_data(stroke: Floats) -> str:
+    # numpy writes the shortest number that reads back as the same float32
+    text = [value.removesuffix(".0") for value in stroke.astype(str).ravel().tolist()]
+    pairs = [f"{x} {y}" for x, y in zip(text[::2], text[1::2], strict=True)]
+    return f"M{pairs[0]}z" if len(pairs) == 1 else f"M{pairs[0]}L{' '.join(pairs[1:])}"
+
+
+def _attributes(values: dict[str, str]) -> str:
+    """Written into a tag; what XML cannot hold is replaced."""
+    return "".join(
+        f" {name}={quoteattr(NOT_XML.sub(chr(0xFFFD), value))}" for name, value in values.items() if value
+    )

@@ -1,0 +1,99 @@
+"""Weights and checkpoints as safetensors: nothing that is loaded can run, nothing is half-written.
+
+A weights folder is `config.json` + `model.safetensors`. A run folder is one too, with `last.safetensors` (weights,
+optimiser and place in the run) beside it, from which `--resume` goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from gra2seq.errors import UserError
+from gra2seq.whole import whole_file
+
+CONFIG, WEIGHTS, LAST = "config.json", "model.safetensors", "last.safetensors"
+STATE = "state"  # key of the JSON text in the file's metadata
+
+
+def write_json(path: Path, value: Any) -> None:
+    with whole_file(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2, sort_keys=True) + "\n")
+
+
+def read_json(path: Path, what: str) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text())
+    except OSError as error:
+        raise UserError(f"no {what} at {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UserError(f"{path} is damaged ({error}): restore it from a copy or train again") from error
+    if not isinstance(value, dict):
+        raise UserError(f"{path} is not a {what}")
+    return value
+
+
+def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None:
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    with whole_file(path) as temporary:
+        save_file(tensors, temporary, {STATE: json.dumps(dict(about))})
+
+
+def load_weights(path: Path, model: nn.Module) -> dict[str, Any]:
+    """Fill the model; every tensor must be there and fit. Returns what `save_weights` was told."""
+    tensors, about = _read(path)
+    _fill(path, model, tensors)
+    return about
+
+
+def save_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: Mapping[str, Any]) -> None:
+    """Weights, Adam's moments by parameter name, and the place in the run."""
+    tensors = {f"model.{name}": tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    for name, parameter in model.named_parameters():
+        for key, value in optimizer.state.get(parameter, {}).items():
+            tensors[f"adam.{key}.{name}"] = torch.as_tensor(value).detach().cpu().contiguous()
+    with whole_file(path) as temporary:
+        save_file(tensors, temporary, {STATE: json.dumps(dict(state))})
+
+
+def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    tensors, state = _read(path)
+    _fill(path, model, {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
+    for name, parameter in model.named_parameters():
+        moments = {}
+        for key in ("step", "exp_avg", "exp_avg_sq"):
+            if f"adam.{key}.{name}" in tensors:
+                moments[key] = tensors[f"adam.{key}.{name}"].to(parameter.device if key != "step" else "cpu")
+        if moments:
+            optimizer.state[parameter] = moments
+    return state
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {}).get(STATE, "{}"))
+        return load_file(path), about
+    except FileNotFoundError as error:
+        raise UserError(f"no weights at {path}: name the folder of a run, or train one first") from error
+    except (OSError, SafetensorError, ValueError) as error:
+        raise UserError(f"{path} is damaged or cut short ({error}): restore it from a copy or train again") from error
+
+
+def _fill(path: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:
+    wanted = model.state_dict()
+    missing, extra = sorted(wanted.keys() - tensors.keys()), sorted(tensors.keys() - wanted.keys())
+    shapes = [n for n in wanted if n in tensors and wanted[n].shape != tensors[n].shape]
+    if missing or extra or shapes:
+        raise UserError(
+            f"{path} does not fit this model (missing {missing[:3]}, unknown {extra[:3]}, other shape {shapes[:3]}): "
+            "config.json and weights must come from the same run"
+        )
+    model.load_state_dict({name: tensor.to(wanted[name].dtype) for name, tensor in tensors.items()})

@@ -1,0 +1,44 @@
+"""Pictures of what a model draws now: original, damaged and healed, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from gra2seq.model import Model
+from gra2seq.data.batches import Recipe
+from gra2seq.sketch.masking import Hole, look
+from gra2seq.sketch.picture import PAPER, Picture, contact_sheet, write_png
+from gra2seq.sketch.strokes import Sketch
+
+TITLES = ("original", "damaged", "healed", "redrawn")
+
+
+def write_gallery(path: Path, model: Model, sketches: Sequence[Sketch], draws: NDArray[np.floating]) -> None:
+    """A row a sketch. The damage is that of training (`model.options.mask`, at least 10 %)."""
+    mask = max(model.options.mask, 0.1)
+    damaged = [damaged_picture(s, model.recipe, d, mask) for s, d in zip(sketches, draws, strict=True)]
+    healed = model.heal(sketches, mask_prob=mask, draws=draws)
+    redrawn = model.redraw(sketches)
+    rows = [list(row) for row in zip(sketches, damaged, healed, redrawn, strict=True)]
+    write_png(path, contact_sheet(rows, size=128, titles=TITLES))
+
+
+def damaged_picture(
+    sketch: Sketch,
+    recipe: Recipe,
+    draws: NDArray[np.floating] | None,
+    probability: float,
+    holes: Sequence[Hole] = (),
+    size: int = 256,
+) -> Picture:
+    """What the encoder sees of a sketch: its wiped canvas, black on white."""
+    canvas = recipe.canvas
+    pixels = look(sketch, canvas, draws, probability, nodes=recipe.nodes, holes=holes).canvas
+    inner = pixels[canvas.pad : canvas.padded - canvas.pad, canvas.pad : canvas.padded - canvas.pad]
+    ink = cv2.resize(inner * np.uint8(PAPER), (size, size), interpolation=cv2.INTER_AREA)
+    return np.asarray(PAPER - ink, np.uint8)

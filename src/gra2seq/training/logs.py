@@ -1,0 +1,79 @@
+"""What a run writes down: a JSON line a step, the same to TensorBoard, a JSON line a validation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from torch.utils.tensorboard import SummaryWriter
+
+from gra2seq.whole import whole_file
+
+METRICS, VALID = "metrics.jsonl", "valid.jsonl"
+TENSORBOARD_EVERY = 10  # steps
+
+
+class Logs:
+    """Appends; on resume what lies behind the checkpoint is cut off first, so every step stands there once."""
+
+    def __init__(self, run: Path, step: int, *, writing: bool) -> None:
+        self.run, self.writing = run, writing
+        self.files: dict[str, IO[str]] = {}
+        if writing:
+            for name in (METRICS, VALID):
+                _keep_up_to(run / name, step)
+                self.files[name] = (run / name).open("a")
+            self.board: Any = SummaryWriter(str(run / "tensorboard"), purge_step=step + 1)
+
+    def step(self, step: int, values: dict[str, float]) -> None:
+        if self.writing:
+            self._line(METRICS, step, values)
+            if step % TENSORBOARD_EVERY == 0:
+                self._board("train", step, values)
+
+    def valid(self, step: int, values: dict[str, float]) -> None:
+        if self.writing:
+            self._line(VALID, step, values)
+            self._board("valid", step, values)
+
+    def _line(self, name: str, step: int, values: dict[str, float]) -> None:
+        row = {"step": step, **{key: _rounded(value) for key, value in values.items()}}
+        self.files[name].write(json.dumps(row) + "\n")
+        self.files[name].flush()
+
+    def _board(self, group: str, step: int, values: dict[str, float]) -> None:
+        for key, value in values.items():
+            self.board.add_scalar(f"{group}/{key}", value, step)
+
+    def __enter__(self) -> Logs:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self.files.values():
+            file.close()
+        if self.writing:
+            self.board.close()
+
+
+def _rounded(value: float) -> float | None:
+    """Seven digits, as the numbers have; JSON knows no NaN."""
+    return float(f"{value:.7g}") if value == value and abs(value) != float("inf") else None
+
+
+def _keep_up_to(path: Path, step: int) -> None:
+    """Drop lines of steps that the checkpoint does not know, and a last line that was cut by a kill."""
+    if not path.exists():
+        return
+    kept = []
+    for line in path.read_text().splitlines():
+        try:
+            if int(json.loads(line)["step"]) <= step:
+                kept.append(line)
+        except (ValueError, KeyError, TypeError):
+            break
+    with whole_file(path) as temporary:
+        temporary.write_text("".join(line + "\n" for line in kept))

@@ -1,0 +1,295 @@
+"""The one loop, in the open: prepare, forward, backward, clip, step; now and then validate, draw and save.
+
+Models know no optimiser, device or path; this file knows no model. Every step is a pure function of the options and
+the step before, so a run that is killed and resumed goes on as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+
+from gra2seq.data.batches import Batch, Schedule, Share, Steps, prepare, stream
+from gra2seq.data.datasets import Dataset, open_dataset
+from gra2seq.errors import UserError
+from gra2seq.model import Model
+from gra2seq.models import build
+from gra2seq.models.sketch_model import SketchModel
+from gra2seq.options import Options, as_dict
+from gra2seq.sketch.masking import Draws
+from gra2seq.training import checkpoint, manifest
+from gra2seq.training.gallery import write_gallery
+from gra2seq.training.logs import Logs
+
+BETAS, EPSILON = (0.9, 0.999), 1e-8  # Adam's, as in the paper
+VALID_SEED = 20230  # of the masks of the validation split: the same damage in every run
+
+
+class NotFinite(UserError):
+    """A loss term that is NaN or infinite; the message names it, the step and the sketches of the batch."""
+
+
+@dataclass
+class Progress:
+    """Where a run is: all that a checkpoint must remember besides weights and moments."""
+
+    step: int = 0  # steps done
+    best: float = math.inf  # smallest validation loss so far
+    best_step: int = 0
+    stale: int = 0  # validations since then
+    seconds: float = 0.0  # spent in training, over all stretches
+    finished: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the loop tells whoever watches, after every step."""
+
+    step: int
+    steps: int
+    loss: float
+    terms: dict[str, float]
+    rate: float  # sketches a second, lately
+    left: float  # seconds to the end
+    valid: float | None = None
+    note: str = ""
+
+
+Watch = Callable[[Report], None]
+
+
+@dataclass
+class Clock:
+    """Sketches a second over the last steps, and how long the rest will take."""
+
+    batch: int
+    marks: list[float] = field(default_factory=list)
+
+    def tick(self) -> float:
+        self.marks = [*self.marks[-50:], time.perf_counter()]
+        if len(self.marks) < 2:
+            return math.nan
+        return self.batch * (len(self.marks) - 1) / max(self.marks[-1] - self.marks[0], 1e-9)
+
+
+def train(options: Options, *, resume: bool = False, watch: Watch | None = None) -> Path:
+    """Train a model; returns the folder of the run, which `gra2seq.load` opens."""
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    run = Path(options.run)
+    if not resume and (run / checkpoint.LAST).exists() and int(manifest.rank()) == 0:
+        raise UserError(f"{run} holds a run already: go on with --resume, or choose another folder with run=…")
+    dataset = open_dataset(options.data, name=options.dataset or None)
+    if len(dataset.train) == 0:
+        raise UserError(f"{dataset.name} has no sketch in its train split: nothing to learn from")
+
+    fabric = Fabric(
+        accelerator=options.accelerator,
+        devices=options.devices,
+        num_nodes=options.num_nodes,
+        precision=options.precision,  # type: ignore[arg-type]
+        strategy="ddp" if options.devices * options.num_nodes > 1 else "auto",
+    )
+    fabric.launch()
+    torch.manual_seed(options.seed)
+    network = build(options)
+    optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate, betas=BETAS, eps=EPSILON, fused=True)
+
+    state = Progress()
+    if resume:
+        if not (run / checkpoint.LAST).exists():
+            raise UserError(f"{run} holds no {checkpoint.LAST}: nothing to resume; leave --resume out to start")
+        manifest.check_same_run(run, options, dataset)
+        state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer))
+        if state.finished and state.step < options.max_steps:
+            state.finished = False  # the goal was moved: go on
+    elif fabric.is_global_zero:
+        run.mkdir(parents=True, exist_ok=True)
+        checkpoint.write_json(run / checkpoint.CONFIG, manifest.config(options, dataset))
+    if fabric.is_global_zero:
+        manifest.write(run, options, dataset, resumed_at=state.step if resume else None)
+    fabric.barrier()
+
+    module, optimizer = fabric.setup(network, optimizer)
+    with Logs(run, state.step, writing=fabric.is_global_zero) as logs:
+        _steps(fabric, module, network, optimizer, options, dataset, state, logs, watch)
+    fabric.barrier()
+    return run
+
+
+def _steps(
+    fabric: Fabric,
+    module: nn.Module,
+    network: SketchModel,
+    optimizer: torch.optim.Optimizer,
+    options: Options,
+    dataset: Dataset,
+    state: Progress,
+    logs: Logs,
+    watch: Watch | None,
+) -> None:
+    recipe = options.recipe(dataset.scale)
+    counts = np.asarray(dataset.store.point_counts[dataset.train], np.int64)
+    short = dataset.train[counts <= options.max_points]
+    if len(short) == 0:
+        raise UserError(f"every training sketch has more than max_points={options.max_points} points: raise it")
+    schedule = Schedule(counts[counts <= options.max_points], options.batch, options.seed)
+    share = Share(fabric.global_rank, fabric.world_size)
+    steps = Steps(dataset.store, short, recipe, schedule, share)
+    validate = Validation(options, dataset, network) if fabric.is_global_zero else None
+    run, clock = Path(options.run), Clock(options.batch)
+    if len(short) < len(dataset.train) and watch is not None and fabric.is_global_zero:
+        left_out = len(dataset.train) - len(short)
+        watch(_note(state, options, f"{left_out} sketches of over {options.max_points} points are left out"))
+
+    module.train()
+    started, before = time.perf_counter(), state.seconds
+    for step, batch in _numbered(steps, state.step, options):
+        rate = learning_rate(options, schedule, step)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        optimizer.zero_grad(set_to_none=True)
+        terms, figures = module(batch.to(fabric.device))
+        loss = torch.stack(list(terms.values())).sum()
+        values = _global(fabric, {"loss": loss, **terms, **figures})
+        _guard(values, terms, step, batch, run)
+        fabric.backward(loss)
+        norm = clip(network, options.clip, options.clip_at)
+        optimizer.step()
+
+        state.step, state.seconds = step + 1, before + time.perf_counter() - started
+        speed = clock.tick()
+        logs.step(state.step, {**values, "gradient": norm, "learning_rate": rate, "sketches_per_second": speed})
+        last = state.step >= options.max_steps
+        valid, stop = None, torch.zeros((), dtype=torch.int64)
+        if state.step % options.validate_every == 0 or last:
+            if validate is not None:
+                valid = validate(state, logs, run)
+                stop += int(bool(options.patience) and state.stale >= options.patience)
+            stop = fabric.broadcast(stop)
+            module.train()
+            clock.marks.clear()
+        state.finished = last or bool(stop)
+        if fabric.is_global_zero and (state.step % options.save_every == 0 or valid is not None or state.finished):
+            checkpoint.save_checkpoint(run / checkpoint.LAST, network, optimizer, vars(state))
+        if watch is not None and fabric.is_global_zero:
+            remaining = (options.max_steps - state.step) * options.batch / speed if speed > 0 else math.nan
+            named = {name: values[name] for name in terms}
+            watch(Report(state.step, options.max_steps, values["loss"], named, speed, remaining, valid))
+        if state.finished:
+            if stop and not last and watch is not None and fabric.is_global_zero:
+                watch(_note(state, options, f"no better for {state.stale} validations: stopped early"))
+            break
+
+
+def _numbered(steps: Steps, start: int, options: Options) -> Iterator[tuple[int, Batch]]:
+    batches = stream(steps, start, options.max_steps, options.workers)
+    yield from zip(range(start, options.max_steps), batches, strict=True)
+
+
+def _note(state: Progress, options: Options, text: str) -> Report:
+    return Report(state.step, options.max_steps, math.nan, {}, math.nan, math.nan, note=text)
+
+
+def learning_rate(options: Options, schedule: Schedule, step: int) -> float:
+    """Falls by `decay` an epoch."""
+    epoch = step // schedule.steps_per_epoch
+    return max(options.learning_rate * options.decay**epoch, min(options.least_learning_rate, options.learning_rate))
+
+
+def clip(network: nn.Module, how: str, at: float) -> float:
+    """Clip gradients in place; returns their norm before. `variable-norm`: each variable's norm (released code)."""
+    grads = [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
+    norms = torch.stack(list(torch._foreach_norm(grads)))
+    norm = torch.linalg.vector_norm(norms)
+    if how == "variable-norm":
+        torch._foreach_mul_(grads, list((at / norms.clamp(min=at)).unbind()))
+    elif how == "norm":
+        torch._foreach_mul_(grads, at / norm.clamp(min=at))
+    elif how == "value":
+        torch._foreach_clamp_min_(grads, -at)
+        torch._foreach_clamp_max_(grads, at)
+    return float(norm)
+
+
+def _global(fabric: Fabric, values: dict[str, Tensor]) -> dict[str, float]:
+    """Means over the processes: figures of the global batch."""
+    table = torch.stack([value.detach().float() for value in values.values()])
+    if fabric.world_size > 1:
+        table = fabric.all_reduce(table, reduce_op="mean")
+    return dict(zip(values, table.tolist(), strict=True))
+
+
+def _guard(values: dict[str, float], terms: dict[str, Tensor], step: int, batch: Batch, run: Path) -> None:
+    """A loss that is not finite stops the run before it touches the weights, and says where to look."""
+    bad = [name for name in ["loss", *terms] if not math.isfinite(values[name])]
+    if bad:
+        names = ", ".join(batch.names[:8]) + (" …" if len(batch.names) > 8 else "")
+        file = run / f"not-finite-step-{step + 1}.json"
+        checkpoint.write_json(file, {"step": step + 1, "terms": bad, "sketches": list(batch.names)})
+        raise NotFinite(
+            f"step {step + 1}: {', '.join(bad)} is not finite on the batch of {names} (all in {file}); weights and "
+            "checkpoint are untouched. Look at these drawings, or lower learning_rate, or set least_log_std"
+        )
+
+
+class Validation:
+    """The loss on sketches it does not learn from, a gallery of drawings, and the best weights so far."""
+
+    def __init__(self, options: Options, dataset: Dataset, network: SketchModel) -> None:
+        self.options, self.dataset, self.network = options, dataset, network
+        self.recipe = options.recipe(dataset.scale)
+        indices = dataset.valid if len(dataset.valid) else dataset.train
+        counts = dataset.store.point_counts[indices]
+        indices = indices[counts <= options.max_points]
+        spread = np.linspace(0, len(indices) - 1, min(options.validate_sketches, len(indices))).astype(int)
+        chosen = indices[np.unique(spread)]
+        self.indices = chosen[np.argsort(dataset.store.point_counts[chosen], kind="stable")]
+        self.draws = Draws.make(len(self.indices), VALID_SEED, options.nodes).numbers
+
+    def __call__(self, state: Progress, logs: Logs, run: Path) -> float:
+        self.network.eval()
+        totals = self._losses()
+        loss = totals["loss"]
+        logs.valid(state.step, totals)
+        model = Model(self.network, self.options, self.recipe, self.dataset.categories)
+        if self.options.gallery:
+            shown = np.linspace(0, len(self.indices) - 1, self.options.gallery).astype(int)
+            sketches = [self.dataset.store[int(self.indices[i])] for i in shown]
+            write_gallery(run / "gallery" / f"step-{state.step:07d}.png", model, sketches, self.draws[shown])
+        if loss < state.best:
+            state.best, state.best_step, state.stale = loss, state.step, 0
+            about = {"step": state.step, "valid_loss": loss}
+            checkpoint.save_weights(run / checkpoint.WEIGHTS, self.network, about)
+        else:
+            state.stale += 1
+        return loss
+
+    @torch.inference_mode()
+    def _losses(self) -> dict[str, float]:
+        totals: dict[str, float] = {}
+        size = min(self.options.batch, 256)
+        device = next(self.network.parameters()).device
+        for start in range(0, len(self.indices), size):
+            part = slice(start, start + size)
+            sketches = [self.dataset.store[int(i)] for i in self.indices[part]]
+            batch = prepare(sketches, self.recipe, draws=self.draws[part], probability=self.options.mask)
+            terms, _ = self.network(batch.to(device))
+            for name, value in [("loss", torch.stack(list(terms.values())).sum()), *terms.items()]:
+                totals[name] = totals.get(name, 0.0) + float(value) * len(sketches) / len(self.indices)
+        return totals
+
+
+def read_metrics(run: Path) -> list[dict[str, Any]]:
+    """The lines of a run's metrics.jsonl."""
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]

@@ -1,0 +1,84 @@
+"""What a run was: options, versions, commit, data, seed. Enough to do it again, and to refuse to mix two runs."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from gra2seq.data.datasets import Dataset
+from gra2seq.errors import UserError
+from gra2seq.options import Options, as_dict
+from gra2seq.training.checkpoint import CONFIG, read_json, write_json
+
+MANIFEST = "manifest.json"
+LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
+# Options that may change between the stretches of one run: where and how long, not what.
+FREE = {"run", "data", "max_steps", "workers", "threads", "accelerator", "devices", "num_nodes", "patience",
+        "validate_every", "save_every", "gallery"}  # fmt: skip
+
+
+def config(options: Options, dataset: Dataset) -> dict[str, Any]:
+    """What `gra2seq.load` needs besides the weights."""
+    return {
+        "options": as_dict(options),
+        "scale": dataset.scale,
+        "categories": list(dataset.categories),
+        "dataset": dataset.describe(),
+    }
+
+
+def write(run: Path, options: Options, dataset: Dataset, resumed_at: int | None) -> None:
+    """One entry a stretch: a resumed run keeps the entries before."""
+    path = run / MANIFEST
+    stretches = read_json(path, "manifest")["stretches"] if path.exists() and resumed_at is not None else []
+    stretches.append(
+        {
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "resumed_at": resumed_at,
+            "options": as_dict(options),
+            "seed": options.seed,
+            "dataset": dataset.describe(),
+            "versions": {name: version(name) for name in LIBRARIES},
+            "python": platform.python_version(),
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "commit": commit(),
+        }
+    )
+    write_json(path, {"stretches": stretches})
+
+
+def check_same_run(run: Path, options: Options, dataset: Dataset) -> None:
+    """Resuming with other data or another network would not be the same run: say what differs."""
+    before = read_json(run / CONFIG, "configuration of the run")
+    now = as_dict(options)
+    changed = [name for name in now if name not in FREE and before["options"].get(name) != now[name]]
+    if changed:
+        what = ", ".join(f"{name} was {before['options'].get(name)!r}, is {now[name]!r}" for name in changed)
+        raise UserError(f"cannot resume {run} with other options ({what}): start a new run with run=…")
+    if before["dataset"]["store"] != dataset.store.hash:
+        raise UserError(f"cannot resume {run}: its data were other drawings; give the same data=…")
+
+
+def commit() -> str:
+    """The commit of the source tree, with + if it has changes; empty where there is none."""
+    here = Path(__file__).parent
+    try:
+        head = subprocess.run(
+            ["git", "-C", here, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
+        ).stdout.strip()
+        dirty = subprocess.run(
+            ["git", "-C", here, "status", "--porcelain", "-uno"], capture_output=True, text=True, timeout=10, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return head + ("+" if dirty else "")
+
+
+def rank() -> int:
+    """This process's number before Fabric is up: several are started with the launcher's variables."""
+    return int(os.environ.get("RANK", os.environ.get("LOCAL_RANK", "0")) or 0)

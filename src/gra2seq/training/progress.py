@@ -1,0 +1,80 @@
+"""Progress for people: a bar with rate, time left and every loss term; plain lines where there is no terminal."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TransferSpeedColumn
+
+from gra2seq.options import Options
+from gra2seq.training.loop import Report, Watch
+
+LINE_EVERY = 10.0  # seconds between plain lines
+
+
+@contextmanager
+def show(console: Console, options: Options) -> Iterator[Watch]:
+    """A watcher for `train`: a live bar on a terminal, a line now and then elsewhere."""
+    if not console.is_terminal:
+        yield _lines(console)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[words]}"))
+    with Progress(*columns, console=console, refresh_per_second=4) as bar:
+        task = bar.add_task("training", total=options.max_steps, words="")
+
+        def watch(report: Report) -> None:
+            if report.note:
+                console.print(report.note)
+                return
+            if report.valid is not None:
+                console.print(f"step {report.step}: validation loss {report.valid:.3f}")
+            bar.update(task, completed=report.step, words=words(report))
+
+        yield watch
+
+
+def words(report: Report) -> str:
+    terms = " ".join(f"{name} {value:.2f}" for name, value in report.terms.items())
+    return f"loss {report.loss:.2f} ({terms}) · {report.rate:.0f} sketches/s · {duration(report.left)} left"
+
+
+def duration(seconds: float) -> str:
+    if not math.isfinite(seconds):
+        return "?"
+    hours, rest = divmod(int(seconds), 3600)
+    minutes, rest = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _lines(console: Console) -> Watch:
+    last = -math.inf
+
+    def watch(report: Report) -> None:
+        nonlocal last
+        if report.note:
+            console.print(report.note)
+        elif report.valid is not None or report.step == report.steps or time.monotonic() - last > LINE_EVERY:
+            last = time.monotonic()
+            valid = f" · valid {report.valid:.3f}" if report.valid is not None else ""
+            console.print(f"step {report.step}/{report.steps} · {words(report)}{valid}", markup=False)
+
+    return watch
+
+
+@contextmanager
+def bytes_bar(console: Console) -> Iterator[Callable[[str, int, int | None], None]]:
+    """For downloads: a bar a file."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=console) as bar:
+        tasks = {}
+
+        def progress(name: str, done: int, total: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=total)
+            bar.update(tasks[name], completed=done, total=total)
+
+        yield progress

@@ -1,0 +1,80 @@
+"""Files that are written whole or not at all: a temporary neighbour, then one rename."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gra2seq.errors import UserError
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success it replaces `path`, on any failure it is gone.
+
+    >>> with whole_file("out.svg") as temporary:
+    ...     temporary.write_text("<svg/>")
+    """
+    path = Path(path)
+    with _readable_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # The suffix stays, because writers such as matplotlib and OpenCV choose the format by it.
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
+        os.close(handle)
+    temporary = Path(name)
+    try:
+        with _readable_os_errors(path):
+            yield temporary
+            _flush(temporary)
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: str | Path) -> Iterator[Path]:
+    """As `whole_file`, for a folder: `path` must not exist yet and appears complete or not at all."""
+    path = Path(path)
+    if path.exists():
+        raise UserError(f"{path} exists already: name another folder or remove it first")
+    with _readable_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        with _readable_os_errors(path):
+            yield temporary
+            for file in temporary.rglob("*"):
+                if file.is_file():
+                    _flush(file)
+            temporary.chmod(0o777 & ~_umask())
+            temporary.replace(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _readable_os_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"cannot write {path}: {error.strerror or error}. Nothing was changed; "
+            "free some space or choose a place you may write to"
+        ) from error
+
+
+def _flush(path: Path) -> None:
+    """Bytes reach the disk before the name does, so that a power cut leaves the old file or the new one."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,104 @@
+"""The mixture against torch.distributions and scipy; it integrates to 1; sampling follows what it says."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import multivariate_normal
+from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
+
+from gra2seq.nn.mixture import FLOOR, PenMove, raw_size
+
+
+def moves(shape=(), mixtures=4, seed=0, dtype=torch.float64):
+    torch.manual_seed(seed)
+    return PenMove.of(torch.randn(*shape, raw_size(mixtures), dtype=dtype))
+
+
+def covariance(move):
+    std, rho = move.log_std.exp(), move.tilt.tanh()
+    off = rho * std[..., 0] * std[..., 1]
+    return torch.stack(
+        [torch.stack([std[..., 0] ** 2, off], -1), torch.stack([off, std[..., 1] ** 2], -1)], dim=-2
+    )
+
+
+def test_log_prob_against_torch_distributions():
+    move = moves((3, 5))
+    twin = MixtureSameFamily(Categorical(logits=move.logits), MultivariateNormal(move.mean, covariance(move)))
+    offsets = torch.randn(3, 5, 2, dtype=torch.float64)
+    assert torch.allclose(move.log_prob_offset(offsets), twin.log_prob(offsets), atol=1e-10)
+
+
+def test_log_prob_against_scipy():
+    move = moves(mixtures=3, seed=2)
+    offset = np.array([0.3, -0.8])
+    weights = torch.softmax(move.logits, -1).numpy()
+    density = sum(
+        w * multivariate_normal(m, c).pdf(offset)
+        for w, m, c in zip(weights, move.mean.numpy(), covariance(move).numpy(), strict=True)
+    )
+    assert float(move.log_prob_offset(torch.from_numpy(offset))) == pytest.approx(math.log(density), rel=1e-9)
+
+
+def test_integrates_to_one():
+    move = moves(mixtures=3, seed=1)
+    axis = torch.linspace(-25, 25, 1501, dtype=torch.float64)
+    grid = torch.stack(torch.meshgrid(axis, axis, indexing="ij"), dim=-1)
+    total = move.log_prob_offset(grid).exp().sum() * (axis[1] - axis[0]) ** 2
+    assert float(total) == pytest.approx(1, abs=1e-3)
+
+
+def test_the_floor_and_the_end():
+    move = moves((2,))
+    rows = torch.tensor([[1e4, 1e4, 1, 0, 0], [1e4, 1e4, 0, 0, 1]], dtype=torch.float64)
+    offset, pen = move.log_prob(rows)
+    assert float(offset[0]) == pytest.approx(FLOOR)
+    assert offset[1] == 0
+    assert torch.allclose(pen, torch.log_softmax(move.pen, -1)[[0, 1], [0, 2]])
+    assert float(move.log_prob(rows, floor=False)[0][0]) < FLOOR
+
+
+def test_gradients_stay_finite_far_away_and_for_extreme_numbers():
+    raw = (torch.randn(10, raw_size(4)) * 50).requires_grad_()
+    rows = torch.zeros(10, 5)
+    rows[:, :2] = 1e3
+    rows[:, 2] = 1
+    offset, pen = PenMove.of(raw, least_log_std=-4.0).log_prob(rows)
+    (offset.sum() + pen.sum()).backward()
+    assert raw.grad.isfinite().all()
+
+
+def test_samples_have_the_moments_of_the_mixture():
+    move = moves(mixtures=2, seed=3)
+    many = PenMove(*(v.expand(400_000, *v.shape) for v in vars(move).values()))
+    rows = many.sample(1.0, torch.Generator().manual_seed(0))
+    weights = torch.softmax(move.logits, -1)
+    mean = (weights.unsqueeze(-1) * move.mean).sum(0)
+    apart = move.mean - mean
+    spread = (weights[:, None, None] * (covariance(move) + apart[:, :, None] * apart[:, None, :])).sum(0)
+    assert torch.allclose(rows[:, :2].mean(0), mean, atol=0.03)
+    assert torch.allclose(torch.cov(rows[:, :2].T), spread, rtol=0.015, atol=0.03)
+    assert torch.allclose(rows[:, 2:].mean(0), torch.softmax(move.pen, -1), atol=0.01)
+
+
+def test_temperature():
+    """Logits divided by it, sigma multiplied by its root."""
+    move = PenMove(
+        torch.zeros(1), torch.zeros(1, 2), torch.log(torch.tensor([[2.0, 3.0]])), torch.zeros(1), torch.tensor([0.0, 1, 2])
+    )
+    many = PenMove(*(v.expand(400_000, *v.shape) for v in vars(move).values()))
+    rows = many.sample(0.25, torch.Generator().manual_seed(0))
+    assert torch.allclose(rows[:, :2].std(0), torch.tensor([1.0, 1.5]), atol=0.02)
+    assert torch.allclose(rows[:, 2:].mean(0), torch.softmax(move.pen / 0.25, -1), atol=0.01)
+    with pytest.raises(ValueError, match="negative"):
+        move.sample(-1.0)
+
+
+def test_temperature_zero_takes_the_likeliest_and_needs_no_randomness():
+    move = moves((6,))
+    rows = move.sample(0.0)
+    best = move.logits.argmax(-1)
+    assert torch.equal(rows[:, :2], move.mean[torch.arange(6), best])
+    assert torch.equal(rows[:, 2:].argmax(-1), move.pen.argmax(-1))

@@ -1,0 +1,149 @@
+"""One pen walk serves drawing, centres and masking."""
+
+import numpy as np
+import pytest
+
+from gra2seq.data.doodles import doodle
+from gra2seq.errors import UserError
+from gra2seq.sketch.canvas import Canvas, draw, pen_walk, whole_view
+from gra2seq.sketch.lattice import lattice_points
+from gra2seq.sketch.masking import Draws, drop_points, look, wipe_then_lattice
+from gra2seq.sketch.patches import centres, crop, window
+from gra2seq.sketch.strokes import Sketch
+
+CANVAS = Canvas()
+
+
+def test_sizes_are_the_papers():
+    assert (CANVAS.side, CANVAS.patch, CANVAS.pen) == (640, 256, 16)
+    assert CANVAS.inner == 640 + 2 * 17
+
+
+def test_longer_side_spans_640_and_the_sketch_is_centred():
+    walk = pen_walk(Sketch.from_strokes([[[10, 10], [30, 20]]]), CANVAS)
+    assert walk.points[1, 0] - walk.points[0, 0] == 640
+    assert walk.points[1, 1] - walk.points[0, 1] == 320
+    assert walk.points.mean(axis=0).tolist() == [CANVAS.padded / 2] * 2
+
+
+def test_ink_is_binary_and_as_thick_as_the_pen():
+    pixels = draw(pen_walk(Sketch.from_strokes([[[0, 5], [10, 5]]]), CANVAS))
+    assert set(np.unique(pixels)) == {0, 1}
+    assert pixels[:, CANVAS.padded // 2].sum() in (CANVAS.pen, CANVAS.pen + 1)
+
+
+@pytest.mark.parametrize("points", [[[3, 4]], [[3, 4], [3, 4]]])
+def test_a_dot_is_drawn(points):
+    pixels = draw(pen_walk(Sketch.from_strokes([points]), CANVAS))
+    assert 100 < pixels.sum() < 400
+
+
+def test_no_patch_leaves_the_canvas():
+    square = Sketch.from_strokes([[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]], [[1, 1]]])
+    walk = pen_walk(square, CANVAS)
+    pixels = draw(walk)
+    for centre in walk.points:
+        assert pixels[window(centre, CANVAS)].shape == (256, 256)
+
+
+def slow_centres(sketch, most):
+    found = []
+    walk = pen_walk(sketch, CANVAS)
+    for stroke in walk.strokes:
+        for number, point in enumerate(stroke):
+            if number % 4 == 0:
+                found.append(point.tolist())
+    return found[:most]
+
+
+@pytest.mark.parametrize("category", ["cat", "bus", "flower"])
+@pytest.mark.parametrize("most", [3, 20, 1000])
+def test_centres_follow_the_rule(category, most):
+    sketch = doodle(category, 3)
+    assert centres(pen_walk(sketch, CANVAS), most).tolist() == slow_centres(sketch, most)
+
+
+def test_whole_view_is_binary_and_patch_sized():
+    view = whole_view(draw(pen_walk(doodle("pig", 0), CANVAS)), CANVAS)
+    assert view.shape == (256, 256)
+    assert set(np.unique(view)) == {0, 1}
+
+
+def test_masking_a_leaks_nothing_and_b_leaks():
+    """Two overlapping patches, the second masked: (a) hides the overlap from the first, (b) does not."""
+    sketch = Sketch.from_strokes([[[0, 0], [40, 0]], [[20, 0], [640, 640]]])  # centres (0, 0) and (20, 0)
+    draws = np.array([0.9, 0.0])
+    walk = pen_walk(sketch, CANVAS)
+    untouched = crop(draw(walk), centres(walk), CANVAS)
+    a = look(sketch, CANVAS, draws, 0.5, approach="wipe-then-crop")
+    b = look(sketch, CANVAS, draws, 0.5, approach="crop-by-turns")
+    for seen in (a, b):
+        assert seen.masked.tolist() == [False, True]
+        assert seen.views[2].sum() == 0
+        assert (seen.canvas == a.canvas).all()
+    assert (b.views[1] == untouched[0]).all()
+    assert a.views[1].sum() < untouched[0].sum()
+    rows, columns = window(centres(walk)[1], CANVAS)
+    assert a.canvas[rows, columns].sum() == 0
+
+
+def test_masks_nest():
+    """What is masked at 10 % is masked at 30 %."""
+    draws = Draws.make(50, seed=1).numbers
+    sketch = doodle("bus", 1)
+    for row in draws:
+        few, many = (look(sketch, CANVAS, row, p).masked for p in (0.1, 0.3))
+        assert not (few & ~many).any()
+
+
+def test_a_hole_masks_the_centres_in_it_and_rubs_out_its_ink():
+    sketch = Sketch.from_strokes([[[0, 0], [100, 0]], [[0, 100], [100, 100]]])
+    seen = look(sketch, CANVAS, holes=[(-10, -10, 30, 30)])
+    assert seen.masked.tolist() == [True, False]
+    full = look(sketch, CANVAS)
+    assert 0 < seen.canvas.sum() < full.canvas.sum()
+
+
+@pytest.mark.parametrize("hole", [(0, 0, 0, 5), (0, 0, float("nan"), 5), (0, 0, -3, 5)])
+def test_an_impossible_hole_is_refused(hole):
+    with pytest.raises(UserError, match="hole"):
+        look(doodle("cat", 0), CANVAS, holes=[hole])
+
+
+def slow_lattice(sketch):
+    canvas = Canvas()
+    view = whole_view(draw(pen_walk(sketch, canvas)), canvas)
+    return [[8 * c + 4, 8 * r + 4] for r in range(32) for c in range(32) if view[8 * r + 4, 8 * c + 4]]
+
+
+def test_lattice_points_against_a_double_loop():
+    sketch = doodle("cat", 5)
+    assert lattice_points(sketch).tolist() == slow_lattice(sketch)[:150]
+
+
+def test_masking_c_drops_points_and_d_wipes_patches():
+    sketch = doodle("bus", 2)
+    draws = np.random.default_rng(0).random(200)
+    before = lattice_points(sketch)
+    c = drop_points(sketch, draws, 0.3)
+    d = wipe_then_lattice(sketch, CANVAS, draws[:20], 0.3)
+    assert len(c) == (draws[: len(before)] >= 0.3).sum()
+    everything = {tuple(point) for point in slow_lattice(sketch)}
+    assert {tuple(point) for point in d} < everything
+
+
+def test_draws_are_stored_and_come_back(tmp_path):
+    draws = Draws.make(7, seed=3)
+    draws.save(tmp_path / "draws.safetensors")
+    back = Draws.load(tmp_path / "draws.safetensors")
+    assert (back.numbers == draws.numbers).all()
+    assert back.seed == 3
+    (tmp_path / "bad").write_bytes(b"nothing")
+    with pytest.raises(UserError, match="mask draws"):
+        Draws.load(tmp_path / "bad")
+
+
+def test_a_hundred_thousand_points_are_drawn():
+    points = np.random.default_rng(0).random((100_000, 2))
+    seen = look(Sketch.from_strokes([points]), CANVAS)
+    assert len(seen.centres) == 20
