@@ -23,6 +23,7 @@ from gra2seq.data.batches import Batch, Recipe, Schedule, Share, Steps, generato
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.store import write_store
 from gra2seq.errors import UserError
+from gra2seq.memory import keep_freed_memory
 from gra2seq.model import untrained
 from gra2seq.models import build
 from gra2seq.nn.patch_cnn import PatchCNN
@@ -45,6 +46,7 @@ def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[s
     unknown = [name for name in only if name not in PARTS]
     if unknown:
         raise UserError(f"unknown part {unknown[0]!r}: one of {', '.join(PARTS)}")
+    keep_freed_memory()
     source = source or next((place for place in PLACES if Path(place).is_dir()), "doodles:4000")
     parts = only or PARTS
     figures: dict[str, Any] = {"data": source, "threads": torch.get_num_threads()}

@@ -64,6 +64,7 @@ class Options:
     clip: str = "variable-norm"  # or value (sketch-rnn), norm (all together), none
     clip_at: float = 1.0
     max_steps: int = 27_000  # about 20 epochs of 5 x 70,000 sketches
+    max_minutes: float = 0.0  # stop after so much training time, over all stretches; 0: no limit
     validate_every: int = 500
     validate_sketches: int = 1_000
     patience: int = 0  # validations without a better loss before it stops; 0: never

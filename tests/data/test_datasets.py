@@ -199,7 +199,7 @@ def test_the_cache_has_a_usual_place(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert open_dataset("doodles:5").store.path.parent == tmp_path / "xdg" / "gra2seq"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert datasets.cache_folder() == tmp_path / "home" / ".cache" / "gra2seq"
+    assert datasets.default_cache() == tmp_path / "home" / ".cache" / "gra2seq"
 
 
 def _open(source: str, cache: Path) -> str:

@@ -179,6 +179,18 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_half_written_store_is_not_opened(tmp_path: Path) -> None:
+    def peeking() -> Iterator[Record]:
+        yield from mixed(5)
+        [unfinished] = tmp_path.iterdir()
+        with pytest.raises(UserError, match="not a store"):  # as it would be found after a kill
+            Store.open(unfinished)
+        assert not (tmp_path / "a.store").exists()
+        yield from mixed(5)
+
+    assert len(write_store(tmp_path / "a.store", peeking())) == 10
+
+
 def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     store = write_store(tmp_path / "a.store", mixed(5))
     with pytest.raises(UserError, match="exists already"):

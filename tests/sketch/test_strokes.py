@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from some_sketches import ANY, WHOLE, assert_same, sketches
+from some_sketches import ANY, WHOLE, assert_same, calm, sketches
 
 from gra2seq.errors import UserError
 from gra2seq.sketch import strokes
@@ -41,6 +41,7 @@ def test_polylines_by_hand_keep_whole_numbers_whole() -> None:
     assert [type(value) for value in lines[0][0]] == [int, int]
 
 
+@calm
 @given(sketches(WHOLE))
 def test_all_forms_are_one_drawing_in_whole_numbers(sketch: Sketch) -> None:
     about = {"category": sketch.category, "key": sketch.key, "parts": sketch.parts}
@@ -50,6 +51,7 @@ def test_all_forms_are_one_drawing_in_whole_numbers(sketch: Sketch) -> None:
     assert_same(from_polylines(to_polylines(sketch), **about), sketch)
 
 
+@calm
 @given(sketches(ANY))
 def test_all_forms_are_one_drawing_in_any_numbers(sketch: Sketch) -> None:
     assert_same(from_polylines(to_polylines(sketch)), sketch, names=False)
@@ -60,6 +62,7 @@ def test_all_forms_are_one_drawing_in_any_numbers(sketch: Sketch) -> None:
         np.testing.assert_allclose(again.points, sketch.points, rtol=0, atol=40 * 2**-23 * largest)
 
 
+@calm
 @given(sketches(WHOLE))
 def test_pen_states_are_one_hot_and_lifts_are_stroke_ends(sketch: Sketch) -> None:
     rows = to_stroke5(sketch, len(sketch) + 3)
@@ -128,6 +131,7 @@ def test_too_long_for_a_model_says_what_to_do() -> None:
         to_stroke5(TWO, 3)
 
 
+@calm
 @given(st.sampled_from([from_stroke3, from_stroke5]), st.sampled_from([(0,), (4, 2), (3,), (2, 4)]))
 def test_rows_of_a_wrong_width_are_refused(convert: object, shape: tuple[int, ...]) -> None:
     with pytest.raises(UserError, match="needs rows of"):

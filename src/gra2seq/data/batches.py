@@ -24,7 +24,7 @@ from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.masking import Hole, look
 from gra2seq.sketch.patches import NODES
 from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
-from gra2seq.sketch.strokes import Floats, Ints, Sketch, to_stroke5
+from gra2seq.sketch.strokes import DOWN, END, UP, Floats, Ints, Sketch
 
 BOX = 255.0  # a sketch is drawn with its longer side this long, as QuickDraw's are, around the origin
 POOL = 50  # batches that are sorted by length together: long enough to fit, short enough to mix
@@ -69,23 +69,32 @@ class Batch:
         return replace(self, **tensors)
 
 
-def normalised(sketch: Sketch) -> Sketch:
-    """The sketch as it is drawn: longer side 255, the middle of its box at the origin."""
+def normalised(sketch: Sketch) -> Floats:
+    """The points as they are drawn, (P, 2): longer side 255, the middle of the box at the origin."""
     left, top, width, height = sketch.box
     extent = max(width, height)
     middle = np.array([left + width / 2, top + height / 2])
-    return sketch.with_points((sketch.points - middle) * (BOX / extent if extent > 0 else 1.0))
+    points: Floats = ((sketch.points - middle) * (BOX / extent if extent > 0 else 1.0)).astype(np.float32)
+    return points
 
 
 def stroke_rows(sketch: Sketch, scale: float, length: int, jitter: Floats | None = None) -> Floats:
-    """(1 + length, 5): start of sketch, then scaled stroke-5 with END rows up to `length`."""
-    placed = normalised(sketch)
-    if jitter is not None:
-        placed = placed.with_points(placed.points + jitter)
+    """(1 + length, 5): start of sketch, then scaled stroke-5 with END rows up to `length`.
+
+    What `to_stroke5` of the normalised sketch gives, in one go: this runs for every sketch of every step.
+    """
+    count = len(sketch)
+    if count >= length:
+        raise UserError(f"sketch has {count} points, the model takes {length - 1}: simplify it or raise max_points")
+    points = normalised(sketch) if jitter is None else normalised(sketch) + jitter
     rows = np.zeros((1 + length, 5), np.float32)
-    rows[0, 2] = 1
-    rows[1:] = to_stroke5(placed, length)
+    rows[1, :2] = points[0]
+    np.subtract(points[1:], points[:-1], out=rows[2 : 1 + count, :2])
     rows[:, :2] /= scale
+    rows[: 1 + count, DOWN] = 1
+    last = np.cumsum(sketch.lengths)  # of each stroke; row 0 is the start, so no - 1
+    rows[last, DOWN], rows[last, UP] = 0, 1
+    rows[1 + count :, END] = 1
     return rows
 
 

@@ -163,7 +163,7 @@ def open_store(
 
     In a folder with one file a category, only the files of `categories` are read.
     """
-    cache = Path(cache) if cache is not None else cache_folder()
+    cache = Path(cache) if cache is not None else default_cache()
     if isinstance(source, str) and source.partition(":")[0] == "doodles":
         return _doodle_store(source, categories or doodles.CATEGORIES, cache, progress)
     sources = [Path(one) for one in ([source] if isinstance(source, str | Path) else source)]
@@ -227,7 +227,7 @@ def hashed_split(sketch: Sketch) -> str:
     return "test" if share < TEST_SHARE else "valid" if share < TEST_SHARE + VALID_SHARE else "train"
 
 
-def cache_folder() -> Path:
+def default_cache() -> Path:
     """`$XDG_CACHE_HOME/gra2seq`, by default `~/.cache/gra2seq`"""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gra2seq"
 

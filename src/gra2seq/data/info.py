@@ -54,12 +54,11 @@ def in_words(found: dict[str, Any]) -> str:
     """What `describe` found, for people."""
 
     def row(name: str, counts: dict[str, int]) -> str:
-        return f"{name or '?':>30}  {counts['total']:>9,}" + "".join(
-            f"{counts.get(s, 0):>9,}" for s in columns
-        )
+        cells = [counts["total"], *(counts.get(split, 0) for split in columns)]
+        return f"{name or '?':>30} " + "".join(f"{cell:>10,}" for cell in cells)
 
     columns = [*SPLITS[1:], UNSPLIT] if UNSPLIT in found["splits"] else list(SPLITS[1:])
-    lines = [f"{'':>30}  {'drawings':>9}" + "".join(f"{split:>9}" for split in columns)]
+    lines = [" " * 31 + "".join(f"{title:>10}" for title in ("drawings", *columns))]
     lines += [row(Path(path).name, counts) for path, counts in found["files"].items()]
     if len(found["categories"]) > 1 or len(found["files"]) > 1:
         lines += ["", *(row(name, counts) for name, counts in found["categories"].items())]

@@ -62,7 +62,9 @@ class Centroids(nn.Module):
         if form == "euclidean":
             return torch.linalg.vector_norm(apart, dim=-1).sum() / sketches
         if form == "squared":
-            # The loop averages over processes: this process's sum over its mean share of the patches.
-            share = total(patches.new_tensor(float(len(patches)))) / total(patches.new_ones(()))
-            return 0.5 * apart.square().sum() / share.clamp(min=1)
+            # The loop averages over processes: this process's sum over the mean share of the patches. (In use one
+            # process may be alone with its batch: no sum over processes then.)
+            share = patches.new_tensor([len(patches), 1.0])
+            share = total(share) if self.training else share
+            return 0.5 * apart.square().sum() / (share[0] / share[1]).clamp(min=1)
         raise ValueError(f"unknown form {form!r}: euclidean or squared")

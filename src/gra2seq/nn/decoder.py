@@ -90,6 +90,9 @@ def draw_rows(
         move, state = step(row, code, state)
         randomness = None if noise is None or temperature == 0 else noise(t)[active].to(code)
         row = move.sample(temperature, noise=randomness)
+        if lengths is not None:  # the pen may not end the sketch: it stays down instead
+            row[:, DOWN] += row[:, END]
+            row[:, END] = 0
         drawn[t, active] = row
         if lengths is None:
             ended = row[:, END] > 0

@@ -160,7 +160,7 @@ class _Quarters(torch.autograd.Function):
         gathered, by_quarter, result = ctx.saved_tensors
         level: Level = ctx.level
         if ctx.relu:
-            grad = grad * (result > 0)
+            grad = torch.ops.aten.threshold_backward(grad, result, 0)
         products = level.pair_parents.of(grad.contiguous())  # (pairs, O)
         weight = torch.empty_like(by_quarter)
         below = torch.empty_like(gathered)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from itertools import islice
@@ -18,7 +19,7 @@ from gra2seq.sketch.strokes import Sketch
 from gra2seq.sketch.svg import read_svg, write_svg
 from gra2seq.whole import whole_file
 
-__all__ = ["READABLE", "WRITABLE", "Record", "read", "write"]
+__all__ = ["READABLE", "WRITABLE", "Record", "check_target", "read", "write"]
 
 PNG_SIZE = 512  # px of a single drawing
 MAX_SHEET = 1000  # drawings on one sheet
@@ -48,6 +49,19 @@ def write(path: str | Path, records: Iterable[Record]) -> list[Path]:
     """
     path = Path(path)
     return WRITERS[_form(path, WRITERS)](path, records)
+
+
+def check_target(path: str | Path) -> None:
+    """Say before a long work, rather than after it, that its drawings could not be written to `path`."""
+    path = Path(path)
+    _form(path, WRITERS)
+    if path.is_dir():
+        raise UserError(f"{path} is a folder: name a file in it")
+    parent = path.absolute().parent
+    while not parent.exists() and parent != parent.parent:
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise UserError(f"{path} cannot be written: choose a place you may write to")
 
 
 def _form(path: Path, known: Iterable[str]) -> str:

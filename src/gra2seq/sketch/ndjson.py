@@ -37,7 +37,9 @@ def read_ndjson(path: str | Path, labels: bool = False) -> Iterator[Record]:
     """
     path = Path(path)
     with opened(path) as file:
-        stream = io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 20) if path.suffix.lower() == ".gz" else file
+        stream = (
+            io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 20) if path.suffix.lower() == ".gz" else file
+        )
         number = 0
         try:
             while line := stream.readline(MAX_LINE + 1):

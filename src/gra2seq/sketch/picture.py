@@ -87,7 +87,7 @@ def contact_sheet(
         for column, cell in enumerate(row):
             if cell is not None:
                 shown = render(cell, size) if isinstance(cell, Sketch) else cv2.resize(cell, (size, size))
-                _put(sheet, shown, top + step * number, left + step * column)
+                _put(sheet, np.asarray(shown, np.uint8), top + step * number, left + step * column)
     return sheet
 
 

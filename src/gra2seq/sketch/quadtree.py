@@ -69,10 +69,12 @@ def leaves(patches: Pixels) -> Leaves:
     """Cut (n, side, side) patches of 0/1 into 8 x 8 blocks and keep those with ink."""
     count, height, _ = patches.shape
     side = height // LEAF
-    rows = patches.reshape(-1).view(np.uint64).reshape(count, side, LEAF, side)
-    places = np.flatnonzero(np.bitwise_or.reduce(rows, axis=2))
+    rows = patches.reshape(-1).view(np.uint64).reshape(count * side, LEAF, side)
+    ink = rows[:, :4] | rows[:, 4:]  # halving is faster than one reduction over a short axis
+    ink = ink[:, :2] | ink[:, 2:]
+    places = np.flatnonzero(ink[:, 0] | ink[:, 1])
     patch_row, column = np.divmod(places, side)
-    words = rows.reshape(count * side, LEAF, side)[patch_row, :, column]  # (k, 8) a word is eight pixels
+    words = rows[patch_row, :, column]  # (k, 8) a word is eight pixels
     bytes_ = ((words * GATHER_BITS) >> np.uint64(56)).astype(np.uint8)  # (k, 8) a byte is eight pixels
     return Leaves(places, bytes_.view("<u8")[:, 0].astype(np.uint64), count, side)
 
@@ -191,7 +193,8 @@ def _level(blocks: Numbers, children: int, skip_blank: bool) -> Level:
         used[:, 0] = False
         real = blocks != 0
     pair = np.cumsum(used.reshape(-1), dtype=np.int32).reshape(used.shape) - np.int32(1)
-    pair_of = pair[np.arange(QUARTERS), blocks][real]  # in the order of the blocks
+    offsets = np.arange(QUARTERS, dtype=np.int32) * np.int32(children)
+    pair_of = pair.reshape(-1)[(blocks + offsets)[real]]  # in the order of the blocks
     parent_of = np.flatnonzero(real) >> 2  # four quarters a block
     # Sorting (pair, parent) as one 64-bit number is several times faster than an indirect sort by pair.
     backwards = np.sort((pair_of.astype(np.int64) << 32) | parent_of)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from gra2seq.errors import UserError
 
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DX, DY, DOWN, UP, END = range(5)  # columns of stroke-5: offset, then one-hot pen state
@@ -38,7 +39,8 @@ class Sketch:
     parts: tuple[str, ...] = field(default=())  # the part each stroke shows ("wheel"), or empty if not known
 
     def __post_init__(self) -> None:
-        points = np.ascontiguousarray(self.points, dtype=np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):  # what does not fit becomes infinite and is refused below
+            points = np.ascontiguousarray(self.points, dtype=np.float32)
         lengths = np.ascontiguousarray(self.lengths, dtype=np.int64)
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "lengths", lengths)
@@ -96,10 +98,14 @@ class Sketch:
         return f"Sketch({self.category or '?'}, {len(self.lengths)} strokes, {len(self)} points)"
 
 
-def to_stroke3(sketch: Sketch) -> Floats:
-    """Offsets and pen lifts, (P, 3). The first offset is the first point itself, so nothing is lost."""
-    rows = np.zeros((len(sketch), 3), np.float32)
-    rows[:, :2] = np.diff(sketch.points.astype(np.float64), axis=0, prepend=np.zeros((1, 2)))
+def to_stroke3(sketch: Sketch) -> Doubles:
+    """Offsets and pen lifts, (P, 3). The first offset is the first point itself, so nothing is lost.
+
+    In double precision: the difference of two single-precision numbers does not fit into one.
+    """
+    rows = np.zeros((len(sketch), 3))
+    rows[0, :2] = sketch.points[0]
+    rows[1:, :2] = np.diff(sketch.points.astype(np.float64), axis=0)
     rows[sketch.starts + sketch.lengths - 1, LIFT] = 1
     return rows
 
@@ -111,10 +117,12 @@ def from_stroke3(rows: ArrayLike, **about: Any) -> Sketch:
         raise UserError(f"stroke-3 needs rows of (dx, dy, lift), got shape {rows.shape}")
     lifts = np.flatnonzero(rows[:-1, LIFT] > 0.5) + 1
     ends = np.append(lifts, len(rows)) if len(rows) else np.empty(0, np.int64)
-    return Sketch(np.cumsum(rows[:, :2], axis=0).astype(np.float32), np.diff(ends, prepend=0), **about)
+    with np.errstate(over="ignore", invalid="ignore"):  # Sketch says what is wrong with infinite points
+        points = np.cumsum(rows[:, :2], axis=0).astype(np.float32)
+    return Sketch(points, np.diff(ends, prepend=0), **about)
 
 
-def to_stroke5(sketch: Sketch, length: int | None = None) -> Floats:
+def to_stroke5(sketch: Sketch, length: int | None = None) -> Doubles:
     """Offsets and one-hot pen states, (T, 5): DOWN inside a stroke, UP at its end, then END rows up to `length`.
 
     There is always at least one END row.
@@ -125,7 +133,7 @@ def to_stroke5(sketch: Sketch, length: int | None = None) -> Floats:
         raise UserError(
             f"sketch has {len(rows3)} points, the model takes {length - 1}: simplify it or raise max_points"
         )
-    rows = np.zeros((length, 5), np.float32)
+    rows = np.zeros((length, 5))
     rows[: len(rows3), :2] = rows3[:, :2]
     rows[: len(rows3), UP] = rows3[:, LIFT]
     rows[: len(rows3), DOWN] = 1 - rows3[:, LIFT]
@@ -148,9 +156,13 @@ def from_polylines(drawing: Sequence[Sequence[ArrayLike]], **about: Any) -> Sket
     """From QuickDraw's form: a stroke is [[x…], [y…]] (what follows, such as times, is ignored)."""
     strokes = []
     for number, stroke in enumerate(drawing):
-        if len(stroke) < 2 or np.shape(stroke[0]) != np.shape(stroke[1]) or np.ndim(stroke[0]) != 1:
-            raise UserError(f"stroke {number} is not a pair of equally long lists [[x…], [y…]]")
-        strokes.append(np.column_stack([np.asarray(stroke[0], np.float64), np.asarray(stroke[1], np.float64)]))
+        try:
+            x, y = (np.asarray(values) for values in (stroke[0], stroke[1]))
+        except (TypeError, IndexError, ValueError, KeyError):
+            x = y = np.empty(())
+        if x.ndim != 1 or x.shape != y.shape or (x.size and not {x.dtype.kind, y.dtype.kind} <= set("iuf")):
+            raise UserError(f"stroke {number} is not a pair of equally long lists of numbers [[x…], [y…]]")
+        strokes.append(np.column_stack([x, y]).astype(np.float64))
     return Sketch.from_strokes(strokes, **about)
 
 

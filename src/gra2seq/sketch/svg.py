@@ -192,12 +192,15 @@ def _viewport(node: Node, place: _Place, use: dict[str, str]) -> _Place | None:
     if align != "none":
         scale = [max(scale) if meet.strip() == "slice" else min(scale)] * 2
     if not is_page:
-        for low, middle in (("xMin", "xMid"), ("yMin", "yMid")):
-            axis = "xy".index(low[0])
-            share = 0.0 if low in align or align == "none" else 0.5 if middle in align else 1.0
-            spare = (sizes[axis] - box[2 + axis] * scale[axis]) * share - box[axis] * scale[axis]
-            x, y = (x + spare, y) if axis == 0 else (x, y + spare)
+        shares = [_share(align, "xMin", "xMax"), _share(align, "YMin", "YMax")]
+        x += (sizes[0] - box[2] * scale[0]) * shares[0] - box[0] * scale[0]
+        y += (sizes[1] - box[3] * scale[1]) * shares[1] - box[1] * scale[1]
     return replace(place, matrix=place.matrix @ _shift_scale(x, y, *scale), width=box[2], height=box[3])
+
+
+def _share(align: str, low: str, high: str) -> float:
+    """How much of the spare room lies before the drawing."""
+    return 0.0 if low in align else 1.0 if high in align else 0.5
 
 
 def _outline(node: Node, place: _Place) -> Outline:

@@ -12,6 +12,7 @@ import re
 import numpy as np
 
 from gra2seq.errors import UserError
+from gra2seq.sketch.strokes import MAX_POINTS_READ
 from gra2seq.sketch.svg_pen import Doubles, Outline, Pen
 
 MAX_NUMBER = 1e30  # beyond it products overflow
@@ -31,6 +32,7 @@ def path_outline(data: str) -> Outline:
     before, *parts = COMMAND.split(data)
     if before.strip(SEPARATORS):
         raise _unreadable("path data", data)
+    drawn = len(parts) // 2  # a command draws one segment at least
     control, after = (0.0, 0.0), ""  # the last control point, for S and T, and the command it belongs to
     for letter, text in zip(parts[::2], parts[1::2], strict=True):
         if not after and letter not in "Mm":
@@ -43,6 +45,9 @@ def path_outline(data: str) -> Outline:
             )
         if size and not values:
             raise UserError(f"path command {letter} has no numbers: {_short(data)}")
+        drawn += max(0, len(values) // (size or 1) - 1)
+        if drawn > MAX_POINTS_READ:  # said before a second is spent on them
+            raise UserError(f"it has more than {MAX_POINTS_READ:,} points: simplify it in a drawing program")
         for start in range(0, max(len(values), 1), size or 1):
             v = values[start : start + size]
             x, y = pen.x, pen.y

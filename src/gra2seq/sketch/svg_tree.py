@@ -1,6 +1,6 @@
 """The element tree of an SVG file and the styles of its elements.
 
-The file may come from a stranger: document types (and with them entities) are refused, nothing is ever
+The file may come from a stranger: declarations of entities are refused, nothing is ever
 fetched, and elements and nesting are bounded. Of style sheets only what decides whether a shape is seen is
 read, by the selectors that drawing programs write: *, tag, .class, tag.class and #id.
 """
@@ -93,11 +93,12 @@ def parse_svg(data: bytes) -> Page:
         if stack[-1].tag == "style":
             stack[-1].text.append(characters)
 
-    def doctype(*_: object) -> None:
-        raise UserError(
-            "it declares a document type, which can hide entities that grow without end: "
-            "remove its <!DOCTYPE ...> (drawings need none) or save it again as plain SVG"
-        )
+    def doctype(_name: str, _system: str | None, _public: str | None, has_subset: int) -> None:
+        if has_subset:  # a bare <!DOCTYPE svg PUBLIC …>, as many programs write, declares nothing and is not fetched
+            raise UserError(
+                "it declares a document type with content, which can hide entities that grow without end: "
+                "remove its <!DOCTYPE ...> (drawings need none) or save it again as plain SVG"
+            )
 
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True

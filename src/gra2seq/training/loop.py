@@ -22,10 +22,11 @@ from torch import Tensor, nn
 from gra2seq.data.batches import Batch, Schedule, Share, Steps, prepare, stream
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.errors import UserError
+from gra2seq.memory import keep_freed_memory
 from gra2seq.model import Model
 from gra2seq.models import build
 from gra2seq.models.sketch_model import SketchModel
-from gra2seq.options import Options, as_dict
+from gra2seq.options import Options
 from gra2seq.sketch.masking import Draws
 from gra2seq.training import checkpoint, manifest
 from gra2seq.training.gallery import write_gallery
@@ -84,6 +85,7 @@ class Clock:
 
 def train(options: Options, *, resume: bool = False, watch: Watch | None = None) -> Path:
     """Train a model; returns the folder of the run, which `gra2seq.load` opens."""
+    keep_freed_memory()
     if options.threads:
         torch.set_num_threads(options.threads)
     run = Path(options.run)
@@ -111,8 +113,6 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
             raise UserError(f"{run} holds no {checkpoint.LAST}: nothing to resume; leave --resume out to start")
         manifest.check_same_run(run, options, dataset)
         state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer))
-        if state.finished and state.step < options.max_steps:
-            state.finished = False  # the goal was moved: go on
     elif fabric.is_global_zero:
         run.mkdir(parents=True, exist_ok=True)
         checkpoint.write_json(run / checkpoint.CONFIG, manifest.config(options, dataset))
@@ -170,7 +170,7 @@ def _steps(
         state.step, state.seconds = step + 1, before + time.perf_counter() - started
         speed = clock.tick()
         logs.step(state.step, {**values, "gradient": norm, "learning_rate": rate, "sketches_per_second": speed})
-        last = state.step >= options.max_steps
+        last = state.step >= options.max_steps or _time_is_up(fabric, options, state)
         valid, stop = None, torch.zeros((), dtype=torch.int64)
         if state.step % options.validate_every == 0 or last:
             if validate is not None:
@@ -183,13 +183,26 @@ def _steps(
         if fabric.is_global_zero and (state.step % options.save_every == 0 or valid is not None or state.finished):
             checkpoint.save_checkpoint(run / checkpoint.LAST, network, optimizer, vars(state))
         if watch is not None and fabric.is_global_zero:
-            remaining = (options.max_steps - state.step) * options.batch / speed if speed > 0 else math.nan
+            remaining = seconds_left(options, state, speed)
             named = {name: values[name] for name in terms}
             watch(Report(state.step, options.max_steps, values["loss"], named, speed, remaining, valid))
         if state.finished:
             if stop and not last and watch is not None and fabric.is_global_zero:
                 watch(_note(state, options, f"no better for {state.stale} validations: stopped early"))
             break
+
+
+def _time_is_up(fabric: Fabric, options: Options, state: Progress) -> bool:
+    """Process 0's clock decides for all."""
+    if not options.max_minutes:
+        return False
+    return bool(fabric.broadcast(state.seconds >= 60 * options.max_minutes))
+
+
+def seconds_left(options: Options, state: Progress, speed: float) -> float:
+    """To the last step at this speed (sketches a second), or to the end of the time given."""
+    steps = (options.max_steps - state.step) * options.batch / speed if speed > 0 else math.nan
+    return min(steps, 60 * options.max_minutes - state.seconds) if options.max_minutes else steps
 
 
 def _numbered(steps: Steps, start: int, options: Options) -> Iterator[tuple[int, Batch]]:

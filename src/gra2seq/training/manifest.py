@@ -18,7 +18,7 @@ from gra2seq.training.checkpoint import CONFIG, read_json, write_json
 MANIFEST = "manifest.json"
 LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
 # Options that may change between the stretches of one run: where and how long, not what.
-FREE = {"run", "data", "max_steps", "workers", "threads", "accelerator", "devices", "num_nodes", "patience",
+FREE = {"run", "data", "max_steps", "max_minutes", "workers", "threads", "accelerator", "devices", "num_nodes", "patience",
         "validate_every", "save_every", "gallery"}  # fmt: skip
 
 

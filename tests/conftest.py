@@ -1,0 +1,27 @@
+"""What tests share: a private cache, and one tiny model trained once."""
+
+from __future__ import annotations
+
+import pytest
+
+from gra2seq.options import options
+from gra2seq.training.loop import train
+
+
+@pytest.fixture(scope="session", autouse=True)
+def private_cache(tmp_path_factory):
+    """No test reads or fills the user's own cache."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    yield
+    patch.undo()
+
+
+TINY = {"preset": "tiny", "data": "doodles:200", "workers": 0, "threads": 1, "gallery": 0}
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory):
+    """The folder of a tiny model after a few steps."""
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    return train(options({**TINY, "run": str(folder), "max_steps": 6, "validate_every": 3}))

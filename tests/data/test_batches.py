@@ -1,0 +1,111 @@
+"""Preparation is a pure function of (seed, step, place); padding changes nothing; batches are of similar length."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gra2seq.data.batches import Recipe, Schedule, Share, Steps, normalised, prepare, stroke_rows
+from gra2seq.data.doodles import doodles
+from gra2seq.errors import UserError
+from gra2seq.options import options
+from gra2seq.sketch.strokes import Sketch, from_stroke5, to_stroke5
+
+SKETCHES = list(doodles(60, seed=9))
+RECIPE = options({"preset": "tiny", "jitter": 0.5}).recipe(scale=30.0)
+
+
+def steps(share=Share(), batch=12, recipe=RECIPE, seed=3):  # noqa: B008 (a frozen value)
+    lengths = np.array([len(sketch) for sketch in SKETCHES])
+    return Steps(SKETCHES, np.arange(60), recipe, Schedule(lengths, batch, seed), share)
+
+
+def tensors(batch):
+    return {name: value for name, value in vars(batch).items() if isinstance(value, torch.Tensor)}
+
+
+def test_a_step_is_always_the_same():
+    a, b = steps()[7], steps()[7]
+    for name, value in tensors(a).items():
+        assert torch.equal(value, tensors(b)[name]), name
+    other = tensors(steps(seed=4)[7])
+    assert not torch.equal(a.noise, other["noise"])
+
+
+def test_shares_make_up_the_global_batch():
+    whole = steps()[5]
+    parts = [steps(Share(rank, 3))[5] for rank in range(3)]
+    for name in ("valid", "centres", "uniform", "noise"):
+        assert torch.equal(getattr(whole, name), torch.cat([getattr(part, name) for part in parts])), name
+    assert whole.names == sum((part.names for part in parts), ())
+    rows = torch.cat([torch.nn.functional.pad(p.rows, (0, 0, 0, whole.rows.shape[1] - p.rows.shape[1])) for p in parts])
+    offsets = whole.rows[..., :2]
+    assert torch.equal(offsets, rows[..., :2])
+    with pytest.raises(UserError, match="multiple"):
+        steps(Share(0, 5))[0]
+
+
+def test_every_sketch_comes_once_an_epoch_in_batches_of_similar_length():
+    lengths = np.random.default_rng(0).integers(5, 200, 6400)
+    schedule = Schedule(lengths, 64, 0)
+    batches = [schedule.batch_of(step) for step in range(schedule.steps_per_epoch)]
+    assert sorted(np.concatenate(batches).tolist()) == list(range(6400))
+    padding = np.mean([lengths[b].max() / lengths[b].mean() for b in batches])
+    assert padding < 1.05
+    firsts = [lengths[b].mean() for b in batches[:20]]
+    assert firsts != sorted(firsts), "short and long batches are mixed"
+    again = [schedule.batch_of(step + schedule.steps_per_epoch) for step in range(3)]
+    assert not any((a == b).all() for a, b in zip(batches, again, strict=False))
+
+
+def test_a_data_set_smaller_than_a_batch_is_repeated():
+    schedule = Schedule(np.array([5, 6, 7]), 8, 0)
+    assert len(schedule.batch_of(0)) == 8
+    assert set(schedule.batch_of(0).tolist()) == {0, 1, 2}
+
+
+def test_rows_are_the_sketch_again():
+    sketch = SKETCHES[0]
+    rows = stroke_rows(sketch, scale=30.0, length=len(sketch) + 5)
+    assert rows[0].tolist() == [0, 0, 1, 0, 0]
+    twin = to_stroke5(sketch.with_points(normalised(sketch)), len(sketch) + 5)
+    assert np.allclose(rows[1:] * [30, 30, 1, 1, 1], twin, atol=1e-3)
+    back = from_stroke5(rows[1:] * [30, 30, 1, 1, 1])
+    assert np.allclose(back.points, normalised(sketch), atol=1e-3)
+    assert (back.lengths == sketch.lengths).all()
+    left, top, width, height = back.box
+    assert max(width, height) == pytest.approx(255, abs=1e-3)
+    assert left + width / 2 == pytest.approx(0, abs=1e-3)
+    assert top + height / 2 == pytest.approx(0, abs=1e-3)
+
+
+def test_jitter_moves_points_by_at_most_half_a_pixel_and_only_in_training():
+    plain = prepare(SKETCHES[:4], RECIPE)
+    seeds = [(0, i) for i in range(4)]
+    moved = prepare(SKETCHES[:4], RECIPE, seeds=seeds)
+    still = prepare(SKETCHES[:4], replace(RECIPE, jitter=0.0), seeds=seeds)
+    assert torch.equal(plain.rows, still.rows)
+    places = (moved.rows - plain.rows)[..., :2].cumsum(dim=1) * RECIPE.scale
+    assert 0.3 < places[:, 1:5].abs().max() <= 0.5 + 1e-3
+
+
+def test_masked_share_is_the_probability():
+    recipe = replace(RECIPE, mask=0.3)
+    batch = prepare(SKETCHES, recipe, seeds=[(1, i) for i in range(60)])
+    there = prepare(SKETCHES, recipe).valid
+    assert 0.2 < 1 - float(batch.valid.sum() / there.sum()) < 0.4
+
+
+@pytest.mark.parametrize("points", [[[5, 5]], [[5, 5], [5, 5], [5, 5]]])
+def test_a_sketch_without_extent_is_prepared(points):
+    batch = prepare([Sketch.from_strokes([points]), SKETCHES[0]], RECIPE)
+    assert batch.valid[0].sum() == 1
+    assert batch.rows.isfinite().all()
+
+
+def test_random_links_belong_to_the_drawing():
+    recipe = replace(RECIPE, random_links=True)
+    together, alone = prepare(SKETCHES[:5], recipe), prepare(SKETCHES[3:4], recipe)
+    assert torch.equal(together.links[3], alone.links[0])
+    assert prepare(SKETCHES[:2], Recipe(canvas=RECIPE.canvas)).links is None

@@ -1,0 +1,168 @@
+"""One contract for every system: shapes, gradients, eval, save and load, padding, masks, use."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gra2seq.data.batches import prepare
+from gra2seq.data.doodles import doodles
+from gra2seq.errors import UserError
+from gra2seq.model import untrained
+from gra2seq.models import MODELS, build
+from gra2seq.options import PRESETS, options
+from gra2seq.training.checkpoint import load_weights, save_weights
+
+SKETCHES = list(doodles(8, seed=2))
+VARIANTS = [
+    {},
+    {"links": "temporal"},
+    {"links": "spatial"},
+    {"links": "random"},
+    {"clusters": 0},
+    {"cluster_form": "squared", "normalise": "rows", "corner": 1.0, "paper": -1.0},
+]
+
+
+def chosen(name="sp-gra2seq", **more):
+    return options({"preset": "tiny", "model": name, **more})
+
+
+def batch_for(picked, sketches=SKETCHES, **more):
+    return prepare(sketches, picked.recipe(30.0), **more)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_every_parameter_has_a_gradient_and_terms_are_finite(name, variant):
+    torch.manual_seed(0)
+    picked = chosen(name, **variant)
+    network = build(picked).train()
+    batch = batch_for(picked, seeds=[(0, i) for i in range(8)])
+    terms, _ = network(batch)
+    assert set(terms) == {"offset", "pen"} | ({"cluster"} if picked.clusters else set())
+    sum(terms.values()).backward()
+    for parameter_name, parameter in network.named_parameters():
+        assert parameter.grad is not None, parameter_name
+        assert parameter.grad.isfinite().all(), parameter_name
+        assert (parameter.grad != 0).any(), parameter_name
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_use_is_the_same_twice_and_alone_and_in_company(name, variant):
+    model = untrained(chosen(name, **variant))
+    codes = model.encode(SKETCHES)
+    assert codes.shape == (8, 16)
+    assert codes.dtype == np.float32
+    assert (codes == model.encode(SKETCHES)).all()
+    alone = np.concatenate([model.encode([sketch]) for sketch in SKETCHES])
+    assert np.allclose(codes, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_save_and_load_give_the_same_codes(name, tmp_path):
+    picked = chosen(name)
+    one, other = build(picked), build(picked)
+    save_weights(tmp_path / "w.safetensors", one, {"step": 3})
+    assert load_weights(tmp_path / "w.safetensors", other) == {"step": 3}
+    batch = batch_for(picked)
+    assert torch.equal(one.eval().encode(batch), other.eval().encode(batch))
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("training", [False, True])
+def test_padding_in_time_changes_nothing(name, training):
+    picked = chosen(name)
+    torch.manual_seed(0)
+    batch = batch_for(picked, seeds=[(0, i) for i in range(8)])
+    end = torch.zeros(8, 6, 5)
+    end[..., 4] = 1
+    padded = replace(batch, rows=torch.cat([batch.rows, end], dim=1))
+    losses = []
+    for each in (batch, padded):
+        torch.manual_seed(1)
+        terms, _ = build(picked).train(training)(each)
+        losses.append([value.item() for value in terms.values()])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("training", [False, True])
+def test_more_room_for_nodes_changes_nothing(name, training):
+    """Absent nodes take part in no edge, no centroid, no statistics, no loss."""
+    results = []
+    simple = doodles(400, categories=("apple", "flower"), seed=3)
+    few = [s for s in simple if len(prepare([s], chosen().recipe(30.0)).places) <= 8][:6]
+    assert len(few) == 6
+    for nodes in (8, 12):
+        picked = chosen(name, nodes=nodes, mask=0.0)
+        torch.manual_seed(1)
+        network = build(picked).train(training)
+        batch = prepare(few, picked.recipe(30.0))
+        terms, _ = network(batch)
+        results.append([value.item() for value in terms.values()])
+    assert results[0] == pytest.approx(results[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_masked_patch_is_not_seen(name):
+    """What lies under a masked patch has no influence on the code; what lies elsewhere has."""
+    from gra2seq.sketch.strokes import Sketch
+
+    model = untrained(chosen(name))
+    frame = [[0, 0], [1000, 0], [1000, 1000]]
+    hidden = [Sketch.from_strokes([frame, [[10, 990], [10 + d, 985], [20, 999 - d]]]) for d in (0, 8)]
+    draws = np.full((1, 8), 0.9)
+    draws[0, 1] = 0.0  # centres: start of the frame, start of the scribble
+    seen = [model.encode([s])[0] for s in hidden]
+    unseen = [model.encode([s], draws=draws, mask_prob=0.5)[0] for s in hidden]
+    assert np.abs(seen[0] - seen[1]).max() > 0
+    assert (unseen[0] == unseen[1]).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_draw_and_heal(name):
+    model = untrained(chosen(name, max_points=30))
+    codes = model.encode(SKETCHES)
+    drawn = model.draw(codes, seed=1)
+    assert len(drawn) == 8
+    again, other = model.draw(codes, seed=1), model.draw(codes, seed=2)
+    assert all((a.points == b.points).all() for a, b in zip(drawn, again, strict=True))
+    assert any(len(a) != len(b) or (a.points != b.points).any() for a, b in zip(drawn, other, strict=True))
+    first = model.draw(codes[:1], seed=1)[0]
+    assert np.allclose(first.points, drawn[0].points, atol=1e-2), "a sketch does not depend on its company"
+    assert all(len(sketch) <= 30 for sketch in drawn)
+    cold = model.draw(codes, temperature=0.0, seed=1), model.draw(codes, temperature=0.0, seed=2)
+    assert all((a.points == b.points).all() for a, b in zip(*cold, strict=True))
+    healed = model.heal(SKETCHES, mask_prob=0.3, seed=0, samples=2)
+    assert [s.category for s in healed] == [s.category for s in SKETCHES for _ in range(2)]
+    assert model.encode([]).shape == (0, 16)
+    assert model.draw(np.empty((0, 16))) == []
+
+
+def test_bad_calls_are_said():
+    model = untrained(chosen())
+    with pytest.raises(UserError, match="shape"):
+        model.draw(np.zeros((3, 5)))
+    with pytest.raises(UserError, match="NaN"):
+        model.draw(np.full((1, 16), np.nan))
+    with pytest.raises(UserError, match="temperature"):
+        model.draw(np.zeros((1, 16)), temperature=-1)
+    with pytest.raises(UserError, match="between 0 and 1"):
+        model.heal(SKETCHES, mask_prob=1.5)
+    with pytest.raises(UserError, match="unknown model"):
+        build(options({"model": "sketch-rn"}))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_build_and_have_the_papers_sizes(preset):
+    picked = options({"preset": preset})
+    network = build(picked)
+    if preset in ("paper", "released"):
+        assert network.decoder.lstm.hidden_size == 1024
+        assert [w.shape[0] for w in network.encoder.graph.embed.weights] == [8, 32, 64, 128, 256, 512, 512]
+        assert picked.patch == 256
+        assert network.encoder.centroids.places.shape == (50, 512)
+        assert network.encoder.code.mean.weight.shape == (128, 512)

@@ -1,0 +1,93 @@
+"""The decoder against a step-by-step twin, and the sampler on a mock that says what it is asked to."""
+
+import torch
+
+from gra2seq.nn.decoder import StrokeDecoder, draw_rows, first_row
+from gra2seq.nn.mixture import PenMove
+
+
+def test_forward_equals_stepping():
+    torch.manual_seed(0)
+    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3).double()
+    rows, code = torch.randn(4, 7, 5, dtype=torch.float64), torch.randn(4, 6, dtype=torch.float64)
+    at_once = decoder(rows, code)
+    state = decoder.first_state(code)
+    for t in range(7):
+        move, state = decoder.step(rows[:, t], code, state)
+        for name, value in vars(move).items():
+            assert torch.allclose(value, getattr(at_once, name)[:, t], atol=1e-12), name
+
+
+def test_the_first_state_comes_from_the_code():
+    decoder = StrokeDecoder(code=6, hidden=12)
+    code = torch.randn(2, 6)
+    hidden, cell = decoder.first_state(code)
+    both = torch.tanh(decoder.start.weight @ code.T + decoder.start.bias.unsqueeze(-1)).T
+    assert torch.allclose(torch.cat([hidden, cell], dim=-1), both, atol=1e-6)
+
+
+class Mock:
+    """Sketch i ends after `lengths[i]` rows; row t moves by (t + 1, code)."""
+
+    def __init__(self, lengths):
+        self.lengths = torch.tensor(lengths)
+        self.seen = []  # how many sketches each step worked on
+
+    def __call__(self, row, code, state):
+        (count,) = state
+        self.seen.append(len(row))
+        ends = (count >= self.lengths[code[:, 0].long()]).double()
+        pen = torch.stack([1 - ends, torch.zeros_like(ends), ends], dim=-1) * 1000
+        mean = torch.stack([count.double() + 1, code[:, 0]], dim=-1).unsqueeze(1)
+        shape = (len(row), 1)
+        move = PenMove(torch.zeros(shape), mean, torch.full((*shape, 2), -20.0), torch.zeros(shape), pen)
+        return move, (count + 1,)
+
+
+def run(lengths, most=20, temperature=0.0, noise=None, forced=None):
+    mock = Mock(lengths)
+    code = torch.arange(len(lengths)).double().unsqueeze(-1)
+    rows = draw_rows(
+        mock, code, (torch.zeros(len(lengths)),), most=most, temperature=temperature, noise=noise, lengths=forced
+    )
+    return rows, mock
+
+
+def test_each_sketch_ends_where_it_says_and_keeps_its_own_rows():
+    lengths = [3, 0, 7, 5, 1, 2, 6, 4]
+    rows, mock = run(lengths)
+    assert [len(r) for r in rows] == lengths
+    for i, drawn in enumerate(rows):
+        assert drawn[:, 0].tolist() == [t + 1 for t in range(lengths[i])]
+        assert (drawn[:, 1] == i).all()
+    assert len(mock.seen) == 8, "drawing stops when all sketches have ended"
+    assert mock.seen[-1] < mock.seen[0], "finished sketches leave the batch"
+
+
+def test_lengths_are_bounded():
+    rows, mock = run([10**6, 2], most=9)
+    assert [len(r) for r in rows] == [9, 2]
+    assert len(mock.seen) == 9
+
+
+def test_forced_lengths():
+    rows, mock = run([10**6] * 3, forced=torch.tensor([4, 1, 2]))
+    assert [len(r) for r in rows] == [4, 1, 2]
+    assert len(mock.seen) == 4
+
+
+def test_temperature_zero_needs_no_noise_and_noise_is_asked_for_by_step():
+    asked = []
+
+    def noise(t):
+        asked.append(t)
+        return torch.full((3, 4), 0.5)
+
+    run([2, 2, 2], temperature=0.0, noise=noise)
+    assert not asked
+    run([2, 2, 2], temperature=0.5, noise=noise)
+    assert asked == [0, 1, 2]
+
+
+def test_first_row_is_the_start_of_a_sketch():
+    assert first_row(2, torch.zeros(1)).tolist() == [[0, 0, 1, 0, 0]] * 2

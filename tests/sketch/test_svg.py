@@ -1,0 +1,431 @@
+from __future__ import annotations
+
+import math
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+import svgelements
+from hypothesis import given
+from hypothesis import strategies as st
+from some_sketches import ANY, assert_same, calm, sketches
+
+from gra2seq.errors import UserError
+from gra2seq.sketch import svg
+from gra2seq.sketch.strokes import Sketch
+from gra2seq.sketch.svg import read_svg, write_svg
+from gra2seq.sketch.svg_grammar import path_outline, transform
+from gra2seq.sketch.svg_pen import flatten
+
+
+def page(content: str, attributes: str = "") -> Sketch:
+    return read_svg(f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}>{content}</svg>'.encode())
+
+
+def strokes(content: str, attributes: str = "") -> list[list[list[float]]]:
+    return [np.round(stroke.astype(float), 4).tolist() for stroke in page(content, attributes).strokes]
+
+
+# Written and read again
+
+
+@calm
+@given(sketches(ANY))
+def test_round_trip(sketch: Sketch) -> None:
+    assert_same(read_svg(write_svg(sketch).encode()), sketch)
+
+
+def test_what_xml_cannot_hold_is_replaced() -> None:
+    sketch = Sketch.from_strokes([[(0, 0)]], category="a\x00b")
+    assert read_svg(write_svg(sketch).encode()).category == "a\ufffdb"
+
+
+def test_written_svg_shows_the_whole_drawing_with_round_pens() -> None:
+    root = ET.fromstring(write_svg(Sketch.from_strokes([[(10, 20), (110, 70)], [(50, 50)]]), stroke_width=3))
+    assert [float(value) for value in root.attrib["viewBox"].split()] == [5, 15, 110, 60]
+    (group,) = root
+    assert group.attrib["stroke-width"] == "3"
+    assert group.attrib["stroke-linecap"] == "round"  # or a dot would not be seen
+    assert [path.attrib["d"] for path in group] == ["M10 20L110 70", "M50 50z"]
+
+
+# Geometry against values worked out by hand
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ("M1 2L3 4 5 6", [[[1, 2], [3, 4], [5, 6]]]),
+        ("m1 2l3 4 5 6", [[[1, 2], [4, 6], [9, 12]]]),
+        ("M1 2 3 4", [[[1, 2], [3, 4]]]),
+        ("m1,2,3,4", [[[1, 2], [4, 6]]]),
+        ("M0 0H5h-2V7v1", [[[0, 0], [5, 0], [3, 0], [3, 7], [3, 8]]]),
+        ("M0 0h2v2z", [[[0, 0], [2, 0], [2, 2], [0, 0]]]),
+        ("M0 0h2v2H0V0z", [[[0, 0], [2, 0], [2, 2], [0, 2], [0, 0]]]),  # closed already: no point twice
+        ("M0 0h1zl2 2", [[[0, 0], [1, 0], [0, 0]], [[0, 0], [2, 2]]]),
+        ("M5 5h1zm1 1h1", [[[5, 5], [6, 5], [5, 5]], [[6, 6], [7, 6]]]),
+        ("M5 5zM1 1h0", [[[5, 5]], [[1, 1], [1, 1]]]),
+        ("M9 9M1 1h1", [[[1, 1], [2, 1]]]),  # a move alone draws nothing
+        ("M-.5.5-1e1+2E0", [[[-0.5, 0.5], [-10, 2]]]),
+        ("M0 0A0 5 0 0 1 3 4", [[[0, 0], [3, 4]]]),  # no radius: a line
+        ("M0 0h1A5 5 0 0 1 1 0", [[[0, 0], [1, 0]]]),  # from here to here: nothing
+    ],
+)
+def test_path_of_lines(data: str, expected: list[list[list[float]]]) -> None:
+    assert strokes(f'<path d="{data}"/>') == expected
+
+
+def test_a_cubic_is_followed_to_the_tolerance() -> None:
+    (curve,) = page('<path d="M0 0C0 100 100 100 100 0"/>').strokes
+    t = np.linspace(0, 1, 20_001)
+    x, y = 300 * t**2 * (1 - t) + 100 * t**3, 300 * t * (1 - t)
+    nearest = np.hypot(curve[:, :1] - x, curve[:, 1:] - y).min(axis=1)
+    assert nearest.max() < 0.01  # every point is on the curve
+    assert max(_away(curve, np.array(point)) for point in zip(x[::50], y[::50], strict=True)) < 100 / 5000
+    assert curve[[0, -1]].tolist() == [[0, 0], [100, 0]]
+    assert 20 < len(curve) < 100
+
+
+def test_a_quadratic_is_the_cubic_it_equals() -> None:
+    quadratic = page('<path d="M0 0Q30 60 60 0"/>')
+    cubic = page('<path d="M0 0C20 40 40 40 60 0"/>')
+    np.testing.assert_allclose(quadratic.points, cubic.points, atol=1e-4)
+
+
+def test_smooth_curves_reflect_the_last_control_point() -> None:
+    assert_same(
+        page('<path d="M0 0C0 10 10 10 10 0S20-10 20 0"/>'),
+        page('<path d="M0 0C0 10 10 10 10 0C10-10 20-10 20 0"/>'),
+    )
+    assert_same(page('<path d="M0 0Q5 10 10 0T20 0"/>'), page('<path d="M0 0Q5 10 10 0Q15-10 20 0"/>'))
+    assert_same(page('<path d="M0 0L5 5S9 0 9 9"/>'), page('<path d="M0 0L5 5C5 5 9 0 9 9"/>'))
+    assert_same(page('<path d="m1 1s3 4 5 0"/>'), page('<path d="M1 1C1 1 4 5 6 1"/>'))
+
+
+@pytest.mark.parametrize(("sweep", "side"), [(0, -1), (1, 1)])
+def test_half_a_circle(sweep: int, side: int) -> None:
+    (arc,) = page(f'<path d="M10 0A10 10 0 0 {sweep} -10 0"/>').strokes
+    np.testing.assert_allclose(np.hypot(*arc.T), 10, atol=20 / 5000)
+    assert (arc[1:-1, 1] * side > 0).all()
+
+
+def test_a_turned_ellipse_and_the_long_way_round() -> None:
+    (arc,) = page('<path d="M0 20A10 20 90 1 1 20 10"/>').strokes
+    x, y = (arc - [0, 10]).T / [[20], [10]]  # rx stands upright; from the bottom by the left to the right
+    np.testing.assert_allclose(np.hypot(x, y), 1, atol=1e-3)
+    angle = np.unwrap(np.arctan2(y, x))
+    assert angle[-1] - angle[0] == pytest.approx(1.5 * math.pi, abs=1e-3)
+
+
+def test_an_arc_that_cannot_reach_grows() -> None:
+    (arc,) = page('<path d="M0 0a1 1 0 0120 0"/>').strokes
+    np.testing.assert_allclose(np.hypot(*(arc - [10, 0]).T), 10, atol=20 / 5000)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ('<line x1="1" y1="2" x2="3" y2="4"/>', [[[1, 2], [3, 4]]]),
+        ('<polyline points="1,2 3,4,5 6"/>', [[[1, 2], [3, 4], [5, 6]]]),
+        ('<polygon points="0 0 4 0 4 3"/>', [[[0, 0], [4, 0], [4, 3], [0, 0]]]),
+        ('<polyline points="7 8"/>', [[[7, 8]]]),
+        ('<rect x="1" y="2" width="3" height="4"/>', [[[1, 2], [4, 2], [4, 6], [1, 6], [1, 2]]]),
+        ('<rect width="1in" height="10mm"/>', [[[0, 0], [96, 0], [96, 37.7953], [0, 37.7953], [0, 0]]]),
+        ('<rect width="50%" height="10%"/>', [[[0, 0], [100, 0], [100, 10], [0, 10], [0, 0]]]),
+    ],
+)
+def test_shapes(shape: str, expected: list[list[list[float]]]) -> None:
+    assert strokes(shape, 'width="200" height="100"') == expected
+
+
+def test_round_shapes() -> None:
+    (circle,) = page('<circle cx="3" cy="4" r="10"/>').strokes
+    np.testing.assert_allclose(np.hypot(*(circle - [3, 4]).T), 10, atol=20 / 5000)
+    np.testing.assert_array_equal(circle[0], circle[-1])
+    (ellipse,) = page('<ellipse cx="3" cy="4" rx="10" ry="5"/>').strokes
+    np.testing.assert_allclose(np.hypot(*((ellipse - [3, 4]) / [10, 5]).T), 1, atol=1e-3)
+    (rounded,) = page('<rect width="20" height="10" rx="4"/>').strokes
+    assert page('<rect width="20" height="10" rx="4"/>').box == (0, 0, 20, 10)
+    corner = rounded[(rounded < 4).all(axis=1)] - 4
+    np.testing.assert_allclose(np.hypot(*corner.T), 4, atol=20 / 5000)
+    assert len(corner) > 5
+
+
+def test_nested_transforms_act_from_the_inside_out() -> None:
+    content = '<g transform="translate(10 20) scale(2)"><path transform="rotate(90)" d="M1 0L0 3"/></g>'
+    assert strokes(content) == [[[10, 22], [4, 20]]]
+    assert strokes('<g transform="matrix(1 2 3 4 5 6)"><path d="M0 0L1 0L0 1"/></g>') == [
+        [[5, 6], [6, 8], [8, 10]]
+    ]
+    assert strokes('<path transform="rotate(180, 5, 5)" d="M0 0h5"/>') == [[[10, 10], [5, 10]]]
+    assert strokes('<path style="transform: translate(3px, 4px)" d="M0 0h1"/>') == [[[3, 4], [4, 4]]]
+
+
+@calm
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.sampled_from(["rotate", "skewX", "skewY"]), st.integers(-80, 80)),
+            st.tuples(st.sampled_from(["translate", "scale"]), st.integers(1, 9), st.integers(-9, -1)),
+            st.tuples(st.just("rotate"), st.integers(-180, 180), st.integers(-9, 9), st.integers(-9, 9)),
+        ),
+        max_size=4,
+    )
+)
+def test_transforms_as_svgelements_has_them(calls: list[tuple[str, ...]]) -> None:
+    text = " ".join(f"{name}({' '.join(map(str, values))})" for name, *values in calls)
+    other = svgelements.Matrix(text)
+    expected = [[other.a, other.c, other.e], [other.b, other.d, other.f]]
+    np.testing.assert_allclose(transform(text), expected, rtol=1e-9, atol=1e-6)
+
+
+numbers = st.integers(-50, 50)
+radii = st.integers(1, 40)
+flags = st.integers(0, 1)
+pairs = st.tuples(numbers, numbers)
+commands = st.one_of(
+    st.tuples(st.sampled_from("Ll"), pairs),
+    st.tuples(st.sampled_from("HhVv"), st.tuples(numbers)),
+    st.tuples(st.sampled_from("Qq"), pairs, pairs, st.sampled_from("Tt"), pairs, pairs),
+    st.tuples(st.sampled_from("Cc"), pairs, pairs, pairs, st.sampled_from("Ss"), pairs, pairs),
+    st.tuples(st.sampled_from("Aa"), st.tuples(radii, radii, numbers, flags, flags), pairs),
+    st.tuples(st.sampled_from(["z", "Z"])),
+)
+
+
+@calm
+@given(st.lists(commands, min_size=1, max_size=8))
+def test_paths_as_svgelements_has_them(parts: list[tuple[str | tuple[int, ...], ...]]) -> None:
+    words = [word if isinstance(word, str) else " ".join(map(str, word)) for part in parts for word in part]
+    data = " ".join(["M3 4h1", *words])
+    points, _ = flatten(path_outline(data), 0.01)
+    for segment in svgelements.Path(data):
+        if isinstance(segment, svgelements.Move) or getattr(segment, "sweep", 1) == 0:
+            continue
+        for share in (0.1, 0.5, 0.9):
+            at = segment.point(share)
+            assert _away(points, np.array([at.x, at.y])) < 0.02
+
+
+def _away(line: np.ndarray, point: np.ndarray) -> float:
+    way = np.diff(line, axis=0)
+    square = np.maximum((way**2).sum(axis=1), 1e-12)
+    share = (((point - line[:-1]) * way).sum(axis=1) / square).clip(0, 1)[:, None]
+    return float(np.hypot(*(line[:-1] + share * way - point).T).min())
+
+
+# Structure
+
+
+def test_viewbox_scales_the_page() -> None:
+    assert strokes('<path d="M0 0L10 5"/>', 'viewBox="0 0 10 10" width="100" height="50"') == [
+        [[0, 0], [50, 25]]
+    ]
+    stretched = 'viewBox="0 0 10 10" width="100" height="50" preserveAspectRatio="none"'
+    assert strokes('<path d="M0 0L10 5"/>', stretched) == [[[0, 0], [100, 25]]]
+    assert strokes('<path d="M0 0L10 5"/>', 'viewBox="-5 -5 20 20"') == [[[0, 0], [10, 5]]]
+    assert strokes('<path d="M0 0L10 5"/>', 'viewBox="0 0 20 20" width="100%"') == [[[0, 0], [10, 5]]]
+
+
+def test_a_page_in_a_page_is_placed_and_scaled() -> None:
+    inner = '<svg x="100" y="10" width="40" height="20" viewBox="1 1 10 10"><path d="M1 1h10"/></svg>'
+    assert strokes(inner) == [[[110, 10], [130, 10]]]  # 10 units are 20 px, in the middle of 40
+    low = inner.replace("viewBox", 'preserveAspectRatio="xMaxYMin slice" viewBox')
+    assert strokes(low) == [[[100, 10], [140, 10]]]
+
+
+def test_use_draws_what_it_names_where_it_stands() -> None:
+    content = """
+      <defs><g id="pair"><path d="M0 0h1"/><path id="second" d="M0 1h1"/></g></defs>
+      <symbol id="sign" viewBox="0 0 1 1"><path d="M0 0L1 1"/></symbol>
+      <use href="#second" x="10"/>
+      <use xlink:href="#pair" transform="scale(2)" y="3" xmlns:xlink="http://www.w3.org/1999/xlink"/>
+      <use href="#sign" x="5" width="8" height="8"/>"""
+    expected = [[[10, 1], [11, 1]], [[0, 6], [2, 6]], [[0, 8], [2, 8]], [[5, 0], [13, 8]]]
+    assert strokes(content) == expected
+
+
+SEEN = '<path d="M0 0h1"/>'
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        '<path d="M5 5h5" display="none"/>',
+        '<g style="fill: red; display: none"><path d="M5 5h5"/></g>',
+        '<style>/* } */ .off, p.x { display: none }</style><path class="on off" d="M5 5h5"/>',
+        '<style>#x { fill: red; display: none !important }</style><g id="x"><path d="M0 0h9"/></g>',
+        '<path d="M5 5h5" visibility="hidden"/>',
+        *(
+            f'<{tag}><path d="M5 5h5"/></{tag}>'
+            for tag in ("defs", "symbol", "clipPath", "mask", "marker", "pattern")
+        ),
+        "<text>Hello</text>",
+        '<image href="http://localhost/x.png" width="5" height="5"/>',
+        '<path d="M0 0h24v24H0z" fill="none"/>',  # the invisible frame of many icons
+        '<rect width="100%" height="100%" fill="#FFFFFF"/>',  # the paper
+        '<circle r="0"/><rect width="0" height="5"/><ellipse rx="3"/><path/><polyline/>',
+        '<other:path xmlns:other="http://example.com/other" d="M5 5h5"/>',
+        '<use href="other.svg#x"/><use href="https://example.com/x.svg#y"/><use href="#nowhere"/><use/>',
+        '<svg width="0"><path d="M5 5h5"/></svg>',
+    ],
+)
+def test_what_is_not_seen_is_not_drawn(hidden: str) -> None:
+    assert strokes(hidden + SEEN) == [[[0, 0], [1, 0]]]
+
+
+def test_visible_in_hidden_is_seen() -> None:
+    content = '<g visibility="hidden"><path d="M5 5h5"/><path visibility="visible" d="M0 0h1"/></g>'
+    assert strokes(content) == [[[0, 0], [1, 0]]]
+
+
+def test_unpainted_shapes_count_if_there_are_no_others() -> None:
+    assert strokes('<polyline points="0 0 1 1" fill="none"/>') == [[[0, 0], [1, 1]]]
+
+
+def test_parts_come_from_the_shape_or_its_group() -> None:
+    sketch = page(
+        '<g data-part="leg"><path d="M0 0h1M2 0h1"/></g><path data-part="ear" d="M0 0h1"/><path d="M0 0h1"/>'
+    )
+    assert sketch.parts == ("leg", "leg", "ear", "")
+
+
+def test_other_encodings() -> None:
+    text = '<?xml version="1.0" encoding="UTF-16"?><svg data-category="Käse"><path d="M0 0h1"/></svg>'
+    assert read_svg(text.encode("utf-16")).category == "Käse"
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    "content", ["", "<text>only words</text>", "<defs><path d='M0 0h1'/></defs>", "<path d='M1 1'/>"]
+)
+def test_nothing_drawn_says_so(content: str) -> None:
+    with pytest.raises(UserError, match="nothing is drawn in it"):
+        page(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('<path d="M0 0L nan 3"/>', "path data cannot be read: 'M0 0L nan 3'"),
+        ('<path d="M0 0L1e999 3"/>', "number beyond 1e"),
+        ('<path d="M0 0L1e9 3"/>', "beyond 1,000,000 px: scale the drawing down"),
+        ('<path d="M0 0L1"/>', "path command L takes 2 numbers a time, got 1"),
+        ('<path d="M0 0L"/>', "path command L has no numbers"),
+        ('<path d="L1 1"/>', "must begin with M"),
+        ('<path d="M0 0 huch"/>', "cannot be read"),
+        ('<path d="M0 0A1 1 0 2 0 5 5"/>', "path data cannot be read"),
+        ('<polyline points="0 0 1"/>', "an odd one: a y is missing"),
+        ('<polyline points="0 0 inf 1"/>', "points cannot be read"),
+        ('<line x2="NaN"/>', "x2='NaN' is not a length"),
+        ('<circle r="5 apples"/>', "is not a length"),
+        ('<path transform="rotate(abc)" d="M0 0h1"/>', "transform cannot be read"),
+        ('<path transform="matrix(1,2)" d="M0 0h1"/>', "transform cannot be read"),
+        ('<path transform="twist(3)" d="M0 0h1"/>', "transform cannot be read"),
+        ('<path transform="scale(2" d="M0 0h1"/>', "transform cannot be read"),
+        ('<path transform="scale(1e20) scale(1e20)" d="M0 0h1"/>', "transform is too large"),
+        (
+            '<g transform="scale(1e25)"><g transform="scale(1e25)"><path d="M0 0h1"/></g></g>',
+            "beyond 1,000,000",
+        ),
+        ('<svg viewBox="0 0 1"><path d="M0 0h1"/></svg>', "viewBox has 3 numbers, it needs 4"),
+        ('<svg width="1e9" height="1e9"><path d="M0 0h1"/></svg>', "its size is beyond 1,000,000 px"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(content: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        page(content)
+
+
+def test_a_cut_file_is_refused_wherever_it_is_cut(tmp_path: Path) -> None:
+    whole = write_svg(Sketch.from_strokes([[(0, 0), (5, 5)], [(1, 1)]], category="cat")).encode()
+    path = tmp_path / "cat.svg"
+    for size in range(len(whole.rstrip())):
+        path.write_bytes(whole[:size])
+        with pytest.raises(UserError, match=r"cat\.svg: it is not SVG, or cut short or broken"):
+            read_svg(path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x00\xff", b"hello", b"<html/>", b'<?xml version="1.0" encoding="klingon"?><svg/>']
+)
+def test_other_files_are_refused(data: bytes) -> None:
+    with pytest.raises(UserError, match=r"save (or fetch )?it again"):
+        read_svg(data)
+
+
+LINE = '<path d="M0 0h1"/>'
+BILLION = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+FETCH = '<!ENTITY x SYSTEM "file:///etc/passwd">'
+TOWER = "".join(f'<g id="u{n}">' + f'<use href="#u{n - 1}"/>' * 10 + "</g>" for n in range(1, 10))
+USE = '<use href="#a"/>'
+LONG = '<path id="a" d="M0 0' + "h1" * 100_000 + '"/>'
+BOMBS = {
+    "entities": (
+        f'<!DOCTYPE svg [<!ENTITY l0 "lol">{BILLION}]><svg><text>&l9;</text></svg>',
+        "document type",
+    ),
+    "file": (f"<!DOCTYPE svg [{FETCH}]><svg><text>&x;</text></svg>", "document type"),
+    "elements": (f"<svg>{LINE * 200_000}</svg>", "more than 50,000 elements"),
+    "deep": (f"<svg>{'<g>' * 100_000}{'</g>' * 100_000}</svg>", "more than 100 deep"),
+    "use of itself": ('<svg><g id="a"><use href="#a"/></g></svg>', "a <use> draws itself"),
+    "use of use": (f'<svg><g id="u0">{LINE}</g>{TOWER}</svg>', "draws more than 50,000 elements"),
+    "use of a path": (f"<svg>{LONG}{USE * 50}</svg>", "more than 1,000,000 points"),
+    "points": (f'<svg><path d="M0 0{"h1" * 1_500_000}"/></svg>', "more than 1,000,000 points"),
+    "dots": (f'<svg><path d="M0 0{"z" * 1_500_000}"/></svg>', "more than 1,000,000 points"),
+    "curves": (f'<svg><path d="M0 0{"c0 9 9 9 0 0" * 100_000}"/></svg>', "more than 1,000,000 points"),
+    "digits": (f'<svg><path d="M{"1" * 1_000_000} 0h1"/></svg>', "number beyond"),
+    "flags": (f'<svg><path d="M0 0a{"1" * 1_000_000}"/></svg>', "number beyond"),
+    "transforms": (f'<svg><path transform="{"scale(1)" * 100_000}" d="M0 0h1"/></svg>', "10000 are read"),
+    "comments": (f"<svg><style>{'/*' * 1_000_000}</style></svg>", "nothing is drawn"),
+    "size": (f'<svg width="1e12" height="1e12" viewBox="0 0 1e12 1e12">{LINE}</svg>', "its size is beyond"),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_bombs_are_refused_quickly(bomb: str) -> None:
+    text, message = BOMBS[bomb]
+    start = time.process_time()
+    with pytest.raises(UserError, match=message):
+        read_svg(text.encode())
+    assert time.process_time() - start < 10  # the slowest take about 2
+
+
+def test_a_file_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(svg, "MAX_BYTES", 100)
+    path = tmp_path / "big.svg"
+    path.write_bytes(b" " * 101)
+    with pytest.raises(UserError, match=r"big\.svg is larger than"):
+        read_svg(path)
+
+
+def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("something was fetched")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    monkeypatch.setattr("builtins.open", refuse)
+    content = '<image href="http://localhost:1/x"/><use href="http://localhost:1/x#y"/>'
+    content += "<style>@import url(http://localhost:1/x);</style>"
+    assert strokes(content + SEEN) == [[[0, 0], [1, 0]]]
+
+
+def test_a_bare_document_type_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("something was fetched")
+
+    monkeypatch.setattr("socket.socket.connect", refuse)
+    bare = '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://localhost:1/svg11.dtd">'
+    drawn = read_svg(f'{bare}<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h1" stroke="red"/></svg>'.encode())
+    assert drawn.points.tolist() == [[0, 0], [1, 0]]
+
+
+def test_a_large_honest_drawing_is_read_in_time() -> None:
+    data = "M0 0" + "".join(f"L{n % 97}.5 {n % 89}" for n in range(100_000))
+    start = time.process_time()
+    assert len(page(f'<path d="{data}"/>')) == 100_001
+    assert time.process_time() - start < 5  # usually 0.4

@@ -1,0 +1,60 @@
+"""Options: presets, files, changes, and errors that say what to do."""
+
+import pytest
+
+from gra2seq.errors import UserError
+from gra2seq.options import Options, as_dict, options, read_options
+
+
+def test_the_default_is_the_paper():
+    paper = options({})
+    assert paper == Options()
+    assert (paper.nodes, paper.batch, paper.cluster_rate, paper.cluster_weight) == (20, 256, 0.05, 0.25)
+    assert (paper.learning_rate, paper.decay, paper.mixtures, paper.hidden) == (1e-3, 0.95, 20, 1024)
+
+
+def test_file_then_changes(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("preset: small\nseed: 3\nlearning_rate: 1e-4\n")
+    picked = read_options(path, ["seed=5", "links=random", "least_log_std=-3", "run=runs/a=b"])
+    assert (picked.seed, picked.links, picked.hidden, picked.least_log_std) == (5, "random", 512, -3.0)
+    assert picked.learning_rate == 1e-4
+    assert picked.run == "runs/a=b"
+    assert options(as_dict(picked)) == picked
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"hiden": 3}, "did you mean 'hidden'"),
+        ({"preset": "big"}, "unknown preset"),
+        ({"seed": 1.5}, "whole number"),
+        ({"seed": -1}, "negative"),
+        ({"batch": "many"}, "whole number"),
+        ({"batch": 0}, "at least 1"),
+        ({"links": "best"}, "synonymous"),
+        ({"mask": 1.0}, "probability"),
+        ({"clip": "hard"}, "variable-norm"),
+        ({"channels": [8, 8]}, "three"),
+        ({"channels": 8}, "list"),
+        ({"learning_rate": None}, "number"),
+        ({"save_every": 0}, "at least 1"),
+    ],
+)
+def test_what_is_wrong_is_said(values, words):
+    with pytest.raises(UserError, match=words):
+        options(values)
+
+
+def test_bad_files(tmp_path):
+    with pytest.raises(UserError, match="cannot read"):
+        read_options(tmp_path / "none.yaml")
+    (tmp_path / "bad.yaml").write_text("a: [1, 2")
+    with pytest.raises(UserError, match="not valid YAML"):
+        read_options(tmp_path / "bad.yaml")
+    (tmp_path / "list.yaml").write_text("- 1")
+    with pytest.raises(UserError, match="name: value"):
+        read_options(tmp_path / "list.yaml")
+    (tmp_path / "ok.yaml").write_text("")
+    with pytest.raises(UserError, match="name=value"):
+        read_options(tmp_path / "ok.yaml", ["seed"])

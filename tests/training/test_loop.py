@@ -1,0 +1,215 @@
+"""Resume equals uninterrupted; several processes equal one; a bad loss stops the run; nothing is half-written."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+
+import gra2seq
+from gra2seq.errors import UserError
+from gra2seq.models.sketch_model import SketchModel
+from gra2seq.options import options
+from gra2seq.training import checkpoint
+from gra2seq.training.loop import NotFinite, clip, read_metrics, train
+
+TINY = {"preset": "tiny", "data": "doodles:200", "workers": 0, "threads": 1, "gallery": 0, "validate_sketches": 20}
+CONFIG = "preset: tiny\ndata: doodles:200\nworkers: 0\nthreads: 1\ngallery: 0\nvalidate_sketches: 20\naccelerator: cpu\n"
+
+
+def run(folder, **more):
+    return train(options({**TINY, "run": str(folder), **more}), resume=more.pop("resume", False))
+
+
+def losses(folder):
+    return [{k: v for k, v in row.items() if k != "sketches_per_second"} for row in read_metrics(folder)]
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(CONFIG)
+    return path
+
+
+def command(config, *more):
+    return [sys.executable, "-m", "gra2seq.cli", "train", str(config), *more]
+
+
+def test_a_run_leaves_what_it_promises(tmp_path):
+    folder = run(tmp_path / "run", max_steps=12, validate_every=6, gallery=2)
+    rows = read_metrics(folder)
+    assert [row["step"] for row in rows] == list(range(1, 13))
+    assert {"loss", "offset", "pen", "cluster", "norm", "cosine", "clusters", "gradient"} <= rows[0].keys()
+    for row in rows:
+        assert row["loss"] == pytest.approx(row["offset"] + row["pen"] + row["cluster"], rel=1e-5)
+    names = {path.name for path in folder.iterdir()}
+    assert {"config.json", "model.safetensors", "last.safetensors", "manifest.json", "tensorboard"} <= names
+    assert not [name for name in names if name.startswith(".")], "no temporary file is left"
+    assert len(list((folder / "gallery").glob("*.png"))) == 2
+    stretch = json.loads((folder / "manifest.json").read_text())["stretches"][0]
+    assert stretch["seed"] == 0
+    assert stretch["versions"]["torch"] == torch.__version__
+    assert stretch["dataset"]["store"]
+    model = gra2seq.load(folder)
+    assert len(model.categories) == 15
+
+
+def test_it_learns(tmp_path):
+    folder = run(tmp_path / "run", max_steps=120, validate_every=20, learning_rate=3e-3, decay=1.0)
+    valid = [json.loads(line)["loss"] for line in (folder / "valid.jsonl").read_text().splitlines()]
+    assert valid[-1] < 0.85 * valid[0]
+
+
+def test_resumed_equals_uninterrupted(tmp_path):
+    whole = run(tmp_path / "whole", max_steps=14, save_every=4, validate_every=7)
+    run(tmp_path / "parts", max_steps=6, save_every=4, validate_every=7)
+    parts = train(
+        options({**TINY, "run": str(tmp_path / "parts"), "max_steps": 14, "save_every": 4, "validate_every": 7}),
+        resume=True,
+    )
+    assert losses(whole) == losses(parts)
+    one, other = gra2seq.load(whole), gra2seq.load(parts)
+    for (name, a), b in zip(one.network.state_dict().items(), other.network.state_dict().values(), strict=True):
+        assert torch.equal(a, b), name
+
+
+def test_goes_on_after_kill_9(tmp_path, config):
+    goal = ["max_steps=40", "save_every=5", "validate_every=20"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run(command(config, f"run={whole}", *goal), check=True, capture_output=True, timeout=120)
+    process = subprocess.Popen(command(config, f"run={killed}", *goal), stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if (killed / "last.safetensors").exists() and len(read_lines(killed)) >= 8:
+            break
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    done = len(read_lines(killed))
+    assert 5 <= done < 40, "the kill came too late to test anything"
+    subprocess.run(command(config, f"run={killed}", *goal, "--resume"), check=True, capture_output=True, timeout=120)
+    assert losses(whole) == losses(killed)
+
+
+def read_lines(folder):
+    path = folder / "metrics.jsonl"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.mark.parametrize("form", ["euclidean", "squared"])
+def test_two_processes_equal_one(tmp_path, config, form):
+    """Batch norm, centroids and losses are those of the global batch."""
+    goal = ["max_steps=8", "validate_every=8", f"cluster_form={form}"]
+    one, two = tmp_path / "one", tmp_path / "two"
+    subprocess.run(command(config, f"run={one}", *goal), check=True, capture_output=True, timeout=120)
+    environment = {**os.environ, "MASTER_PORT": str(20_000 + os.getpid() % 20_000 + (form == "squared"))}
+    done = subprocess.run(
+        command(config, f"run={two}", *goal, "--devices", "2"),
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stderr
+    for a, b in zip(losses(one), losses(two), strict=True):
+        for name in ("loss", "offset", "pen", "cluster", "gradient"):
+            assert a[name] == pytest.approx(b[name], rel=2e-4), (a["step"], name)
+    model_one, model_two = (gra2seq.load(folder).network.state_dict() for folder in (one, two))
+    for name, value in model_one.items():
+        assert torch.allclose(value.float(), model_two[name].float(), rtol=1e-2, atol=1e-4), name
+
+
+def test_a_loss_that_is_not_finite_stops_and_names_the_batch(tmp_path, monkeypatch):
+    run(tmp_path / "run", max_steps=4, save_every=2)
+    before = (tmp_path / "run" / "last.safetensors").read_bytes()
+    forward = SketchModel.forward
+
+    def broken(self, batch):
+        terms, watch = forward(self, batch)
+        return {**terms, "pen": terms["pen"] * float("nan")}, watch
+
+    monkeypatch.setattr(SketchModel, "forward", broken)
+    with pytest.raises(NotFinite, match=r"step 5: loss, pen is not finite on the batch of doodle-") as caught:
+        train(options({**TINY, "run": str(tmp_path / "run"), "max_steps": 9}), resume=True)
+    assert "learning_rate" in str(caught.value)
+    listed = json.loads((tmp_path / "run" / "not-finite-step-5.json").read_text())
+    assert len(listed["sketches"]) == 16
+    assert (tmp_path / "run" / "last.safetensors").read_bytes() == before
+
+
+def test_early_stop(tmp_path):
+    folder = run(tmp_path / "run", max_steps=500, validate_every=2, patience=2, learning_rate=1e-12)
+    state = checkpoint._read(folder / "last.safetensors")[1]
+    assert state["finished"]
+    assert state["step"] < 500
+
+
+def test_a_run_is_not_overwritten_and_not_mixed(tmp_path):
+    run(tmp_path / "run", max_steps=2)
+    with pytest.raises(UserError, match="--resume"):
+        run(tmp_path / "run", max_steps=2)
+    changed = options({**TINY, "run": str(tmp_path / "run"), "max_steps": 4, "hidden": 33})
+    with pytest.raises(UserError, match="hidden was 32, is 33"):
+        train(changed, resume=True)
+    other = options({**TINY, "run": str(tmp_path / "run"), "max_steps": 4, "data": "doodles:210"})
+    with pytest.raises(UserError, match="other drawings"):
+        train(other, resume=True)
+    with pytest.raises(UserError, match="nothing to resume"):
+        train(options({**TINY, "run": str(tmp_path / "none")}), resume=True)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+def test_a_checkpoint_cut_short_is_refused(tmp_path, tiny_run, share):
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(tiny_run, copy)
+    for name in ("model.safetensors", "last.safetensors"):
+        data = (copy / name).read_bytes()
+        (copy / name).write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(UserError, match="damaged or cut short"):
+        gra2seq.load(copy)
+    with pytest.raises(UserError, match="damaged or cut short"):
+        train(options({**TINY, "run": str(copy), "max_steps": 9, "validate_sketches": 40}), resume=True)
+
+
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
+    folder = run(tmp_path / "run", max_steps=4, save_every=2)
+    before = (folder / "last.safetensors").read_bytes()
+
+    def full(tensors, path, metadata=None):
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(UserError, match="No space left on device"):
+        train(options({**TINY, "run": str(folder), "max_steps": 8, "save_every": 2}), resume=True)
+    assert (folder / "last.safetensors").read_bytes() == before
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_clipping():
+    def network(grads):
+        module = torch.nn.ParameterList([torch.nn.Parameter(torch.zeros(len(g))) for g in grads])
+        for parameter, grad in zip(module, grads, strict=True):
+            parameter.grad = torch.tensor(grad)
+        return module
+
+    grads = [[3.0, 4.0], [0.3, 0.4]]
+    expected = {
+        "variable-norm": [[0.6, 0.8], [0.3, 0.4]],
+        "value": [[1.0, 1.0], [0.3, 0.4]],
+        "norm": (np.array(grads) / np.sqrt(25.25)).tolist(),
+        "none": grads,
+    }
+    for how, wanted in expected.items():
+        module = network(grads)
+        assert clip(module, how, 1.0) == pytest.approx(np.sqrt(25.25))
+        for parameter, want in zip(module, wanted, strict=True):
+            assert parameter.grad.tolist() == pytest.approx(want)
