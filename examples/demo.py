@@ -1,6 +1,6 @@
 """The main job in five minutes: train on doodles drawn by rule, heal damaged ones it has not seen, show the page.
 
-    python examples/demo.py [--minutes 2.5] [--out out/demo]
+python examples/demo.py [--minutes 2.5] [--out out/demo]
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def _links(model: gra2seq.Model, sketch: gra2seq.Sketch) -> str:
 def _page(rows: list[tuple[str, list[str]]], minutes: float) -> str:
     heads = "".join(f"<th>{name}</th>" for name in ("", "original", "damaged", "healed", "redrawn", "links"))
     body = "".join(
-        f"<tr><th>{html.escape(category)}</th>" + "".join(f'<td><img src="{cell}" alt=""></td>' for cell in cells) + "</tr>"
+        f"<tr><th>{html.escape(category)}</th>"
+        + "".join(f'<td><img src="{cell}" alt=""></td>' for cell in cells)
+        + "</tr>"
         for category, cells in rows
     )
     return f"""<!doctype html>
@@ -105,7 +107,7 @@ def _page(rows: list[tuple[str, list[str]]], minutes: float) -> str:
   img {{ width: 100%; aspect-ratio: 1; object-fit: contain; display: block; }}
 </style>
 <h1>Sketches healed</h1>
-<p>SP-gra2seq (<code>small</code>) was trained for {minutes:g} minutes on doodles drawn by rule and has never seen these.
+<p>SP-gra2seq (<code>small</code>) learnt from doodles drawn by rule for {minutes:g} minutes and has never seen these.
 Each patch was wiped with probability {MASK:.0%}; the model draws the sketch whole again from what is left.
 Links join each patch (red) to the patch most like it (blue).</p>
 <table><tr>{heads}</tr>{body}</table></html>

@@ -33,7 +33,10 @@ from gra2seq.sketch.strokes import Sketch
 from gra2seq.training.loop import Report, train
 
 PARTS = ("encoder", "preparation", "training", "drawing", "growth")
-PLACES = ("data/quickdraw", "../shared/quickdraw")  # where real drawings are looked for, from the working folder
+PLACES = (
+    "data/quickdraw",
+    "../shared/quickdraw",
+)  # where real drawings are looked for, from the working folder
 SAMPLE = 4096  # drawings the figures are measured on
 GROWTH = (1_000, 100_000)
 STEPS = {"paper": 8, "small": 24}  # timed training steps, after two to warm up
@@ -133,7 +136,7 @@ def encoder_difference(cnn: PatchCNN, sketches: list[Sketch], fast: bool = True)
 
 def _backward(cnn: nn.Module, features: torch.Tensor) -> list[torch.Tensor]:
     cnn.zero_grad(set_to_none=True)
-    features.square().sum().backward()
+    features.square().sum().backward()  # type: ignore[no-untyped-call]
     return [parameter.grad.double() for parameter in cnn.parameters() if parameter.grad is not None]
 
 
@@ -221,7 +224,9 @@ def growth() -> dict[str, Any]:
     rows = []
     for count in GROWTH:
         command = [sys.executable, "-c", "from gra2seq.bench import _grow; _grow()", str(count)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        )
         rows.append(json.loads(done.stdout))
     small, large = rows
     factor = GROWTH[1] / GROWTH[0]

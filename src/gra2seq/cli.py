@@ -75,7 +75,9 @@ def heal(
     model: ModelFolder,
     out: Out,
     mask_prob: Annotated[float, typer.Option(help="Probability that a patch is wiped before healing.")] = 0.0,
-    hole: Annotated[list[str] | None, typer.Option(help="Rub out x,y,width,height (drawing's units); repeatable.")] = None,
+    hole: Annotated[
+        list[str] | None, typer.Option(help="Rub out x,y,width,height (drawing's units); repeatable.")
+    ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Healed versions of each sketch.")] = 1,
     temperature: Temperature = 0.24,
     seed: Seed = 0,
@@ -93,7 +95,8 @@ def graph(
     out: Annotated[Path, typer.Option("--out", "-o", help=".png, .svg or .pdf")],
     model: ModelFolder,
     links: Annotated[
-        list[str] | None, typer.Option(help="synonymous, temporal, spatial, random; repeatable. Default: the first three.")
+        list[str] | None,
+        typer.Option(help="synonymous, temporal, spatial, random; repeatable. Default: the first three."),
     ] = None,
     limit: Limit = 6,
 ) -> None:
@@ -108,8 +111,12 @@ def graph(
 
 @app.command()
 def bench(
-    only: Annotated[list[str] | None, typer.Option(help="One part: encoder, preparation, training, drawing, growth.")] = None,
-    source: Annotated[str | None, typer.Option("--data", help="Files or store; else real drawings if found, or doodles.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="One part: encoder, preparation, training, drawing, growth.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--data", help="Files or store; else real drawings if found, or doodles.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure this machine: how fast each part is, and how far from the matrix-product peak."""

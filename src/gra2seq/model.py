@@ -74,7 +74,7 @@ class Model:
         max_points: int | None = None,
         lengths: NDArray[np.integer] | None = None,
     ) -> list[Sketch]:
-        """A sketch for each code, in a box of about 255 around the origin. Sketch i depends on its code, seed and i alone."""
+        """A sketch for each code, in a box of about 255 around the origin. Sketch i depends on its code, seed and i."""
         if not np.isfinite(temperature) or temperature < 0:
             raise UserError(f"temperature {temperature} must be 0 or more")
         array = torch.as_tensor(np.asarray(codes), dtype=torch.float32)
@@ -100,9 +100,7 @@ class Model:
             drawn += [self._sketch(part_rows) for part_rows in rows]
         return drawn
 
-    def redraw(
-        self, sketches: Sequence[Sketch], *, temperature: float = TEMPERATURE, seed: int = 0
-    ) -> list[Sketch]:
+    def redraw(self, sketches: Sequence[Sketch], *, temperature: float = TEMPERATURE, seed: int = 0) -> list[Sketch]:
         """Each sketch drawn again from its code, laid where the original lies."""
         return self.heal(sketches, mask_prob=0.0, temperature=temperature, seed=seed)
 

@@ -145,7 +145,18 @@ _CHOICES = {
     "clip": ("variable-norm", "value", "norm", "none"),
     "masking": ("wipe-then-crop", "crop-by-turns"),
 }
-_AT_LEAST_ONE = ("nodes", "code", "hidden", "mixtures", "batch", "side", "pen", "max_points", "devices", "num_nodes")
+_AT_LEAST_ONE = (
+    "nodes",
+    "code",
+    "hidden",
+    "mixtures",
+    "batch",
+    "side",
+    "pen",
+    "max_points",
+    "devices",
+    "num_nodes",
+)
 
 
 def options(values: Mapping[str, Any]) -> Options:

@@ -27,9 +27,7 @@ class Server:
     etag: str | None = '"v1"'
     modified: str | None = None
     ranges: bool = True
-    cuts: list[int] = field(
-        default_factory=list
-    )  # how many bytes the next answers send before they break off
+    cuts: list[int] = field(default_factory=list)  # how many bytes the next answers send before they break off
     statuses: list[int] = field(default_factory=list)  # of the next answers, instead of the file
     claim: int = 0  # bytes more than there are in Content-Length
     length: bool = True
@@ -118,9 +116,7 @@ def test_spaces_in_the_address(server: Server, tmp_path: Path) -> None:
     assert server.seen[0][0] == "/sketches/The%20Great%20Wall%20of%20China.npz"
 
 
-def test_a_whole_file_is_left_alone_and_one_of_another_size_is_replaced(
-    server: Server, tmp_path: Path
-) -> None:
+def test_a_whole_file_is_left_alone_and_one_of_another_size_is_replaced(server: Server, tmp_path: Path) -> None:
     before = fetch(server, tmp_path).stat().st_mtime_ns
     assert fetch(server, tmp_path).stat().st_mtime_ns == before
     server.files["/sketches/cat.npz"] = CONTENT + b"more"

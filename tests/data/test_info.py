@@ -18,9 +18,7 @@ from gra2seq.sketch.strokes import Sketch, to_stroke3
 
 def some(count: int = 30) -> list[Record]:
     splits = ("train", "valid", "test")
-    return [
-        (splits[n % 3], sketch) for n, sketch in enumerate(doodles(count, categories=("cat", "bus"), seed=1))
-    ]
+    return [(splits[n % 3], sketch) for n, sketch in enumerate(doodles(count, categories=("cat", "bus"), seed=1))]
 
 
 def line(points: int, category: str = "cat") -> Sketch:

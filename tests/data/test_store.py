@@ -126,14 +126,10 @@ def test_scale_is_sketch_rnns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("gra2seq.data.store.BLOCK_SKETCHES", 3)  # the sum goes over several blocks
     records = mixed(40)
     store = write_store(tmp_path / "a.store", records)
-    train = np.concatenate(
-        [to_stroke3(sketch)[1:, :2].ravel() for split, sketch in records if split == "train"]
-    )
+    train = np.concatenate([to_stroke3(sketch)[1:, :2].ravel() for split, sketch in records if split == "train"])
     assert store.scale == pytest.approx(np.std(train.astype(np.float64)), rel=1e-9)
     some = np.concatenate([to_stroke3(records[n][1])[1:, :2].ravel() for n in (30, 2, 7)])
-    assert store.offset_scale(np.array([30, 2, 7])) == pytest.approx(
-        np.std(some.astype(np.float64)), rel=1e-9
-    )
+    assert store.offset_scale(np.array([30, 2, 7])) == pytest.approx(np.std(some.astype(np.float64)), rel=1e-9)
 
 
 def test_scale_without_train_or_movement(tmp_path: Path) -> None:
@@ -268,9 +264,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_name_lists_what_there_is() -> None:
-    assert (
-        str(unknown_name("category", "xyz", ["cat", "pig"])) == "there is no category 'xyz': known: cat, pig"
-    )
+    assert str(unknown_name("category", "xyz", ["cat", "pig"])) == "there is no category 'xyz': known: cat, pig"
     assert str(unknown_name("set", "x", [f"n{n:02}y" for n in range(30)])).endswith("n19y and 10 more")
 
 

@@ -48,7 +48,13 @@ def run(lengths, most=20, temperature=0.0, noise=None, forced=None):
     mock = Mock(lengths)
     code = torch.arange(len(lengths)).double().unsqueeze(-1)
     rows = draw_rows(
-        mock, code, (torch.zeros(len(lengths)),), most=most, temperature=temperature, noise=noise, lengths=forced
+        mock,
+        code,
+        (torch.zeros(len(lengths)),),
+        most=most,
+        temperature=temperature,
+        noise=noise,
+        lengths=forced,
     )
     return rows, mock
 

@@ -19,9 +19,7 @@ def moves(shape=(), mixtures=4, seed=0, dtype=torch.float64):
 def covariance(move):
     std, rho = move.log_std.exp(), move.tilt.tanh()
     off = rho * std[..., 0] * std[..., 1]
-    return torch.stack(
-        [torch.stack([std[..., 0] ** 2, off], -1), torch.stack([off, std[..., 1] ** 2], -1)], dim=-2
-    )
+    return torch.stack([torch.stack([std[..., 0] ** 2, off], -1), torch.stack([off, std[..., 1] ** 2], -1)], dim=-2)
 
 
 def test_log_prob_against_torch_distributions():
@@ -86,7 +84,11 @@ def test_samples_have_the_moments_of_the_mixture():
 def test_temperature():
     """Logits divided by it, sigma multiplied by its root."""
     move = PenMove(
-        torch.zeros(1), torch.zeros(1, 2), torch.log(torch.tensor([[2.0, 3.0]])), torch.zeros(1), torch.tensor([0.0, 1, 2])
+        torch.zeros(1),
+        torch.zeros(1, 2),
+        torch.log(torch.tensor([[2.0, 3.0]])),
+        torch.zeros(1),
+        torch.tensor([0.0, 1, 2]),
     )
     many = PenMove(*(v.expand(400_000, *v.shape) for v in vars(move).values()))
     rows = many.sample(0.25, torch.Generator().manual_seed(0))

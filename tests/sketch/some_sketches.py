@@ -18,9 +18,7 @@ calm = settings(deadline=None, max_examples=60)  # a busy machine must not fail 
 @st.composite
 def sketches(draw: st.DrawFn, numbers: st.SearchStrategy[float] = ANY, named: bool = True) -> Sketch:
     """Up to 5 strokes of up to 8 points, dots and repeated points among them."""
-    strokes = draw(
-        st.lists(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=8), min_size=1, max_size=5)
-    )
+    strokes = draw(st.lists(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=8), min_size=1, max_size=5))
     if not named:
         return Sketch.from_strokes(strokes)
     parts = draw(st.none() | st.lists(NAMES.filter(bool), min_size=len(strokes), max_size=len(strokes)))

@@ -38,9 +38,7 @@ def only(path: Path, **options: bool) -> Sketch:
 
 @pytest.mark.parametrize("suffix", [".ndjson", ".ndjson.gz", ".NDJSON.GZ", ".json"])
 @calm
-@given(
-    st.lists(st.tuples(st.sampled_from(["train", "test", ""]), sketches(ANY) | sketches(WHOLE)), max_size=4)
-)
+@given(st.lists(st.tuples(st.sampled_from(["train", "test", ""]), sketches(ANY) | sketches(WHOLE)), max_size=4))
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, suffix: str, records: list[Record]) -> None:
     path = tmp_path_factory.mktemp("files") / f"out{suffix}"
     if suffix == ".json" and not records:
@@ -348,9 +346,7 @@ def test_bad_json(tmp_path: Path, content: str) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 8, 64, 257])
-@pytest.mark.parametrize(
-    "shape", [[(0, 0), (1000, 3)], [(5, 5)], [(1e-20, 0), (0, 1e-20)], [(1e30, 0), (-1e30, 1e30)]]
-)
+@pytest.mark.parametrize("shape", [[(0, 0), (1000, 3)], [(5, 5)], [(1e-20, 0), (0, 1e-20)], [(1e30, 0), (-1e30, 1e30)]])
 def test_every_drawing_has_a_picture(size: int, shape: list[tuple[float, float]]) -> None:
     image = render(Sketch.from_strokes([shape]), size)
     assert image.shape == (size, size)

@@ -45,9 +45,7 @@ def archive(path: Path, pickle_bytes: bytes, name: str = "train.npy", shape: str
 
 @calm
 @given(st.lists(sketches(ANY) | sketches(WHOLE), max_size=4), st.lists(sketches(WHOLE), max_size=2))
-def test_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, train: list[Sketch], test: list[Sketch]
-) -> None:
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, train: list[Sketch], test: list[Sketch]) -> None:
     path = tmp_path_factory.mktemp("npz") / "out.npz"
     write_npz(path, {"train": train, "test": test})
     again = read_npz(path)
@@ -55,9 +53,7 @@ def test_round_trip(
     assert again["valid"] == []
     for one, other in zip([*train, *test], [*again["train"], *again["test"]], strict=True):
         np.testing.assert_array_equal(one.lengths, other.lengths)
-        largest = float(
-            np.abs(one.points).max()
-        )  # offsets are float64: only the tiniest beside the largest change
+        largest = float(np.abs(one.points).max())  # offsets are float64: only the tiniest beside the largest change
         np.testing.assert_allclose(one.points, other.points, rtol=1e-6, atol=largest * 1e-14)
         assert (one.category, one.key, one.parts) == (other.category, other.key, other.parts)
 
@@ -290,9 +286,7 @@ def test_a_cut_or_changed_file_is_refused_or_read_right(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_not_sketch_rnn_is_refused(
-    tmp_path: Path, arrays: dict[str, np.ndarray], message: str
-) -> None:
+def test_what_is_not_sketch_rnn_is_refused(tmp_path: Path, arrays: dict[str, np.ndarray], message: str) -> None:
     np.savez(tmp_path / "a.npz", **arrays)  # type: ignore[arg-type]
     with pytest.raises(UserError, match=message):
         read_npz(tmp_path / "a.npz")

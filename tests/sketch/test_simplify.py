@@ -78,9 +78,7 @@ def test_rdp_equals_its_slow_twin(seed: int, sizes: list[int], epsilon: float) -
 @given(st.integers(0, 10**6), counts, st.sampled_from([0.3, 1.0, 7.0]))
 def test_resample_equals_its_slow_twin(seed: int, sizes: list[int], spacing: float) -> None:
     strokes = [wander(seed + number, size) for number, size in enumerate(sizes)]
-    samples, lengths = resample(
-        np.concatenate(strokes), np.array([len(stroke) for stroke in strokes]), spacing
-    )
+    samples, lengths = resample(np.concatenate(strokes), np.array([len(stroke) for stroke in strokes]), spacing)
     for stroke, ours in zip(strokes, cut(samples, lengths), strict=True):
         expected = slow_resample([tuple(point) for point in stroke.tolist()], spacing)
         np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-9)
@@ -94,9 +92,7 @@ def test_rdp_finds_the_same_points_in_a_thin_resampling(seed: int, sizes: list[i
     full, full_lengths = resample(points, lengths)
     thin, thin_lengths = resample(points, lengths, thin=True)
     assert len(thin) <= 2 * len(points)
-    np.testing.assert_allclose(
-        full[rdp(full, full_lengths)], thin[rdp(thin, thin_lengths)], rtol=0, atol=1e-9
-    )
+    np.testing.assert_allclose(full[rdp(full, full_lengths)], thin[rdp(thin, thin_lengths)], rtol=0, atol=1e-9)
 
 
 def test_resample_by_hand() -> None:

@@ -156,9 +156,7 @@ def test_round_shapes() -> None:
 def test_nested_transforms_act_from_the_inside_out() -> None:
     content = '<g transform="translate(10 20) scale(2)"><path transform="rotate(90)" d="M1 0L0 3"/></g>'
     assert strokes(content) == [[[10, 22], [4, 20]]]
-    assert strokes('<g transform="matrix(1 2 3 4 5 6)"><path d="M0 0L1 0L0 1"/></g>') == [
-        [[5, 6], [6, 8], [8, 10]]
-    ]
+    assert strokes('<g transform="matrix(1 2 3 4 5 6)"><path d="M0 0L1 0L0 1"/></g>') == [[[5, 6], [6, 8], [8, 10]]]
     assert strokes('<path transform="rotate(180, 5, 5)" d="M0 0h5"/>') == [[[10, 10], [5, 10]]]
     assert strokes('<path style="transform: translate(3px, 4px)" d="M0 0h1"/>') == [[[3, 4], [4, 4]]]
 
@@ -220,9 +218,7 @@ def _away(line: np.ndarray, point: np.ndarray) -> float:
 
 
 def test_viewbox_scales_the_page() -> None:
-    assert strokes('<path d="M0 0L10 5"/>', 'viewBox="0 0 10 10" width="100" height="50"') == [
-        [[0, 0], [50, 25]]
-    ]
+    assert strokes('<path d="M0 0L10 5"/>', 'viewBox="0 0 10 10" width="100" height="50"') == [[[0, 0], [50, 25]]]
     stretched = 'viewBox="0 0 10 10" width="100" height="50" preserveAspectRatio="none"'
     assert strokes('<path d="M0 0L10 5"/>', stretched) == [[[0, 0], [100, 25]]]
     assert strokes('<path d="M0 0L10 5"/>', 'viewBox="-5 -5 20 20"') == [[[0, 0], [10, 5]]]
@@ -258,10 +254,7 @@ SEEN = '<path d="M0 0h1"/>'
         '<style>/* } */ .off, p.x { display: none }</style><path class="on off" d="M5 5h5"/>',
         '<style>#x { fill: red; display: none !important }</style><g id="x"><path d="M0 0h9"/></g>',
         '<path d="M5 5h5" visibility="hidden"/>',
-        *(
-            f'<{tag}><path d="M5 5h5"/></{tag}>'
-            for tag in ("defs", "symbol", "clipPath", "mask", "marker", "pattern")
-        ),
+        *(f'<{tag}><path d="M5 5h5"/></{tag}>' for tag in ("defs", "symbol", "clipPath", "mask", "marker", "pattern")),
         "<text>Hello</text>",
         '<image href="http://localhost/x.png" width="5" height="5"/>',
         '<path d="M0 0h24v24H0z" fill="none"/>',  # the invisible frame of many icons
@@ -286,9 +279,7 @@ def test_unpainted_shapes_count_if_there_are_no_others() -> None:
 
 
 def test_parts_come_from_the_shape_or_its_group() -> None:
-    sketch = page(
-        '<g data-part="leg"><path d="M0 0h1M2 0h1"/></g><path data-part="ear" d="M0 0h1"/><path d="M0 0h1"/>'
-    )
+    sketch = page('<g data-part="leg"><path d="M0 0h1M2 0h1"/></g><path data-part="ear" d="M0 0h1"/><path d="M0 0h1"/>')
     assert sketch.parts == ("leg", "leg", "ear", "")
 
 

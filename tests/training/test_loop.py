@@ -18,8 +18,17 @@ from gra2seq.options import options
 from gra2seq.training import checkpoint
 from gra2seq.training.loop import NotFinite, clip, read_metrics, train
 
-TINY = {"preset": "tiny", "data": "doodles:200", "workers": 0, "threads": 1, "gallery": 0, "validate_sketches": 20}
-CONFIG = "preset: tiny\ndata: doodles:200\nworkers: 0\nthreads: 1\ngallery: 0\nvalidate_sketches: 20\naccelerator: cpu\n"
+TINY = {
+    "preset": "tiny",
+    "data": "doodles:200",
+    "workers": 0,
+    "threads": 1,
+    "gallery": 0,
+    "validate_sketches": 20,
+}
+CONFIG = (
+    "preset: tiny\ndata: doodles:200\nworkers: 0\nthreads: 1\ngallery: 0\nvalidate_sketches: 20\naccelerator: cpu\n"
+)
 
 
 def run(folder, **more):
@@ -183,7 +192,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     folder = run(tmp_path / "run", max_steps=4, save_every=2)
     before = (folder / "last.safetensors").read_bytes()
 
-    def full(tensors, path, metadata=None):
+    def full(_tensors, path, _metadata=None):
         path.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 

@@ -7,8 +7,9 @@ so a resumed run, and several processes, see exactly what one uninterrupted proc
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 from zlib import crc32
 
 import cv2
@@ -35,7 +36,7 @@ class Recipe:
     """How a sketch is prepared. Every number that a model must remember is here."""
 
     scale: float = 1.0  # standard deviation of the training offsets: rows are divided by it
-    canvas: Canvas = Canvas()
+    canvas: Canvas = field(default_factory=Canvas)
     nodes: int = NODES
     code: int = 128
     mask: float = 0.1  # probability that a patch is wiped in training
@@ -63,7 +64,7 @@ class Batch:
         return len(self.valid)
 
     def to(self, device: torch.device) -> Batch:
-        tensors = {
+        tensors: dict[str, Any] = {
             name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor | Blocks)
         }
         return replace(self, **tensors)
@@ -180,9 +181,7 @@ def _rows(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random
             ((g.random((len(s), 2), dtype=np.float32) * 2 - 1) * np.float32(recipe.jitter)).astype(np.float32)
             for g, s in zip(generators, sketches, strict=True)
         ]
-    return _stack(
-        [stroke_rows(s, recipe.scale, length, j) for s, j in zip(sketches, jitters, strict=True)]
-    )
+    return _stack([stroke_rows(s, recipe.scale, length, j) for s, j in zip(sketches, jitters, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -200,7 +199,8 @@ class Schedule:
     def batch_of(self, step: int) -> Ints:
         """Positions (batch,) in the training split, step counted from 0."""
         epoch, place = divmod(step, self.steps_per_epoch)
-        return _epoch(self, epoch)[place]
+        positions: Ints = _epoch(self, epoch)[place]
+        return positions
 
     def __hash__(self) -> int:
         return id(self)

@@ -355,9 +355,7 @@ def _read_about(path: Path) -> dict[str, Any]:
     try:
         about = json.loads((path / "store.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise UserError(
-            f"{path} is not a store (no store.json): make one with `gra2seq data convert`"
-        ) from error
+        raise UserError(f"{path} is not a store (no store.json): make one with `gra2seq data convert`") from error
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}/store.json ({error}): make the store again") from error
     version = about.get("version") if isinstance(about, dict) else None

@@ -49,7 +49,7 @@ def links_of(axis: Axes, model: Model, sketch: Sketch, proximity: str | None = N
     for node in np.flatnonzero(valid):
         nearest = int(adjacency[node].argmax())
         if np.isfinite(adjacency[node, nearest]) and adjacency[node, nearest] != 0:
-            ends = centres[[node, nearest]]
+            ends = centres[np.array([int(node), nearest])]
             axis.plot(ends[:, 0], ends[:, 1], color="tab:blue", linewidth=1.0, alpha=0.8)
     axis.plot(centres[valid, 0], centres[valid, 1], ".", color="tab:red", markersize=6)
     low, high = canvas.pad, canvas.padded - canvas.pad

@@ -1,4 +1,4 @@
-"""Clusters of patches over all sketches: centroids that follow the patches (eq. 5) and the pull towards them (eq. 6)."""
+"""Clusters of patches over all sketches: centroids that follow them (eq. 5), the pull towards them (eq. 6)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class Centroids(nn.Module):
         """
         apart = patches - self.places[cluster]
         if form == "euclidean":
-            return torch.linalg.vector_norm(apart, dim=-1).sum() / sketches
+            distance: Tensor = torch.linalg.vector_norm(apart, dim=-1)
+            return distance.sum() / sketches
         if form == "squared":
             # The loop averages over processes: this process's sum over the mean share of the patches. (In use one
             # process may be alone with its batch: no sum over processes then.)

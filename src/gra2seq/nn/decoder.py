@@ -19,21 +19,19 @@ MIXTURES = 20  # sketch-rnn
 class StrokeDecoder(nn.Module):
     """Code (B, code) and the rows drawn so far -> the distribution of the next row."""
 
-    def __init__(
-        self, code: int, hidden: int, mixtures: int = MIXTURES, least_log_std: float | None = None
-    ) -> None:
+    def __init__(self, code: int, hidden: int, mixtures: int = MIXTURES, least_log_std: float | None = None) -> None:
         super().__init__()
         self.least_log_std = least_log_std
         self.start = nn.Linear(code, 2 * hidden)
         self.lstm = nn.LSTM(5 + code, hidden, batch_first=False)
         self.out = nn.Linear(hidden, raw_size(mixtures))
-        for number in range(4):  # sketch-rnn: orthogonal recurrent weights, forget gates open at the start
-            rows = slice(number * hidden, (number + 1) * hidden)
-            nn.init.orthogonal_(self.lstm.weight_hh_l0.data[rows])
-        nn.init.xavier_uniform_(self.lstm.weight_ih_l0)
-        nn.init.zeros_(self.lstm.bias_ih_l0)
-        nn.init.zeros_(self.lstm.bias_hh_l0)
-        self.lstm.bias_ih_l0.data[hidden : 2 * hidden] = 1.0
+        inputs, recurrent, bias, second_bias = self.lstm.all_weights[0]
+        nn.init.xavier_uniform_(inputs)
+        for gate in recurrent.data.chunk(4):  # sketch-rnn: orthogonal, forget gates open at the start
+            nn.init.orthogonal_(gate)
+        nn.init.zeros_(bias)
+        nn.init.zeros_(second_bias)
+        bias.data[hidden : 2 * hidden] = 1.0
 
     def first_state(self, code: Tensor) -> State:
         hidden, cell = torch.tanh(self.start(code)).chunk(2, dim=-1)

@@ -20,7 +20,7 @@ MOST_TILT = 6.0  # |atanh rho| is held below this, or 1 - rho^2 vanishes in sing
 
 
 def raw_size(mixtures: int) -> int:
-    """Numbers the network gives for one step: pen logits, then pi, mu_x, mu_y, sigma_x, sigma_y, rho of each Gaussian."""
+    """Numbers a step takes: pen logits, then pi, mu_x, mu_y, sigma_x, sigma_y and rho of each Gaussian."""
     return 3 + 6 * mixtures
 
 
@@ -42,9 +42,7 @@ class PenMove:
         log_std = torch.stack([std_x, std_y], dim=-1)
         if least_log_std is not None:
             log_std = log_std.clamp(min=least_log_std)
-        return PenMove(
-            logits, torch.stack([mean_x, mean_y], dim=-1), log_std, tilt.clamp(-MOST_TILT, MOST_TILT), pen
-        )
+        return PenMove(logits, torch.stack([mean_x, mean_y], dim=-1), log_std, tilt.clamp(-MOST_TILT, MOST_TILT), pen)
 
     def log_prob_offset(self, offset: Tensor) -> Tensor:
         """log p(dx, dy), without the floor. (…, 2) -> (…)"""
@@ -72,7 +70,7 @@ class PenMove:
     def sample(
         self, temperature: float = 1.0, generator: torch.Generator | None = None, noise: Tensor | None = None
     ) -> Tensor:
-        """Stroke-5 rows, (…, 5). Logits are divided by the temperature, sigma multiplied by its root; 0 takes the likeliest.
+        """Stroke-5 rows, (…, 5). Logits are divided by the temperature, sigma times its root; 0 takes the likeliest.
 
         Randomness is handed in: a generator, or the noise itself (`make_noise`).
         """

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -33,7 +34,7 @@ class Sums:
 @dataclass(frozen=True)
 class Level:
     children: Tensor
-    quarters: tuple[int, ...]
+    quarters: tuple[int, int, int, int]
     parent_pairs: Sums
     pair_parents: Sums
     child_pairs: Sums
@@ -88,7 +89,7 @@ class PatchCNN(nn.Module):
         self.paper, self.ink = paper, ink
         sizes = [1, *channels]
         self.weights = nn.ParameterList(
-            nn.Parameter(torch.empty(after, before, 2, 2)) for before, after in zip(sizes, sizes[1:], strict=False)
+            nn.Parameter(torch.empty(after, before, 2, 2)) for before, after in pairwise(sizes)
         )
         for weight in self.weights:
             bound = 1 / math.sqrt(4 * weight.shape[1])  # torch's own default for a convolution
@@ -145,7 +146,7 @@ class _Quarters(torch.autograd.Function):
         gathered = features.index_select(0, level.children)  # (pairs, C)
         products = torch.empty(len(gathered), weight.shape[0], dtype=gathered.dtype, device=gathered.device)
         for q, (rows, out) in enumerate(
-            zip(gathered.split(level.quarters), products.split(level.quarters), strict=True)
+            zip(gathered.split_with_sizes(level.quarters), products.split_with_sizes(level.quarters), strict=True)
         ):
             torch.mm(rows, by_quarter[q], out=out)
         result = level.parent_pairs.of(products)
@@ -156,7 +157,7 @@ class _Quarters(torch.autograd.Function):
         return result
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         gathered, by_quarter, result = ctx.saved_tensors
         level: Level = ctx.level
         if ctx.relu:
@@ -165,7 +166,12 @@ class _Quarters(torch.autograd.Function):
         weight = torch.empty_like(by_quarter)
         below = torch.empty_like(gathered)
         for q, (rows, product, out) in enumerate(
-            zip(gathered.split(level.quarters), products.split(level.quarters), below.split(level.quarters), strict=True)
+            zip(
+                gathered.split_with_sizes(level.quarters),
+                products.split_with_sizes(level.quarters),
+                below.split_with_sizes(level.quarters),
+                strict=True,
+            )
         ):
             torch.mm(rows.T, product, out=weight[q])
             torch.mm(product, by_quarter[q].T, out=out)

@@ -30,7 +30,7 @@ Link = Callable[[Nodes], Tensor]
 
 def cosine(features: Tensor) -> Tensor:
     """Eq. 1 for all pairs: (B, N, D) -> (B, N, N). A zero vector has cosine 0 with everything."""
-    unit = features / torch.linalg.vector_norm(features, dim=-1, keepdim=True).clamp(min=1e-12)
+    unit: Tensor = features / torch.linalg.vector_norm(features, dim=-1, keepdim=True).clamp(min=1e-12)
     return unit @ unit.transpose(-1, -2)
 
 

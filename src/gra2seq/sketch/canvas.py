@@ -80,4 +80,4 @@ def draw(walk: Walk, into: Pixels | None = None) -> Pixels:
 def whole_view(pixels: Pixels, canvas: Canvas) -> Pixels:
     """The (masked) drawing at patch size: node 0. Nearest-neighbour sampling keeps it binary."""
     inner = pixels[canvas.pad : canvas.pad + canvas.inner, canvas.pad : canvas.pad + canvas.inner]
-    return cv2.resize(inner, (canvas.patch, canvas.patch), interpolation=cv2.INTER_NEAREST)
+    return np.asarray(cv2.resize(inner, (canvas.patch, canvas.patch), interpolation=cv2.INTER_NEAREST), np.uint8)

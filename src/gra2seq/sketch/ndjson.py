@@ -37,9 +37,7 @@ def read_ndjson(path: str | Path, labels: bool = False) -> Iterator[Record]:
     """
     path = Path(path)
     with opened(path) as file:
-        stream = (
-            io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 20) if path.suffix.lower() == ".gz" else file
-        )
+        stream = io.BufferedReader(gzip.GzipFile(fileobj=file), 1 << 20) if path.suffix.lower() == ".gz" else file
         number = 0
         try:
             while line := stream.readline(MAX_LINE + 1):
@@ -153,9 +151,7 @@ def _record(about: Any, labels: bool) -> Record:
 def _label(stroke: list[Any], number: int) -> str:
     """The one part label of a stroke."""
     if len(stroke) < 3 or type(stroke[2]) is not list or len(stroke[2]) != len(stroke[0]):
-        raise UserError(
-            f"stroke {number} has no list of part labels, one for each point: read it without labels"
-        )
+        raise UserError(f"stroke {number} has no list of part labels, one for each point: read it without labels")
     first = stroke[2][0]
     if not isinstance(first, str | int):
         raise UserError(f"stroke {number} has a part label that is neither text nor a whole number")

@@ -42,9 +42,7 @@ def read_npz(path: str | Path) -> dict[str, list[Sketch]]:
         except UserError as error:
             raise UserError(f"{path}: {error}") from error
         except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, struct.error) as error:
-            raise UserError(
-                f"{path} is no .npz file, or cut short or damaged ({error}): fetch it again"
-            ) from error
+            raise UserError(f"{path} is no .npz file, or cut short or damaged ({error}): fetch it again") from error
         except RuntimeError as error:  # a password, an unknown way of packing
             raise UserError(f"{path} cannot be unpacked ({error}): save it again with numpy") from error
 
@@ -56,9 +54,7 @@ def write_npz(path: str | Path, splits: dict[str, list[Sketch]]) -> None:
     """
     unknown = set(splits) - set(SPLITS)
     if unknown:
-        raise UserError(
-            f"an .npz has the splits {', '.join(SPLITS)}, not {', '.join(map(repr, sorted(unknown)))}"
-        )
+        raise UserError(f"an .npz has the splits {', '.join(SPLITS)}, not {', '.join(map(repr, sorted(unknown)))}")
     arrays: dict[str, Any] = {}
     for split in SPLITS:
         sketches = splits.get(split, [])
@@ -90,9 +86,7 @@ def _read_splits(archive: zipfile.ZipFile, category: str) -> dict[str, list[Sket
     if size > MAX_BYTES:
         raise UserError(f"it unpacks to {size / 1e6:,.0f} MB, {MAX_BYTES / 1e6:,.0f} MB are read: split it")
     if size > 1_000_000 and size > MAX_RATIO * sum(info.compress_size for info in wanted):
-        raise UserError(
-            f"it unpacks to more than {MAX_RATIO} times its size, as no drawings do: fetch it again"
-        )
+        raise UserError(f"it unpacks to more than {MAX_RATIO} times its size, as no drawings do: fetch it again")
     arrays: dict[str, Any] = {split: _read_member(archive, members[split]) for split in found}
     about = _read_about(archive, members.get(ABOUT), {split: len(rows) for split, rows in arrays.items()})
     sketches: dict[str, list[Sketch]] = {split: [] for split in found}

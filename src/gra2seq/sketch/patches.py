@@ -17,7 +17,8 @@ def centres(walk: Walk, most: int = NODES) -> Centres:
     """Centres in drawing order, the first `most` of them. A sketch with few segments has fewer."""
     starts = np.cumsum(walk.lengths) - walk.lengths
     step = np.arange(len(walk.points)) - np.repeat(starts, walk.lengths)  # of the point within its stroke
-    return walk.points[step % SEGMENTS_PER_PATCH == 0][:most]
+    chosen: Centres = walk.points[step % SEGMENTS_PER_PATCH == 0][:most]
+    return chosen
 
 
 def window(centre: NDArray[np.int32], canvas: Canvas) -> tuple[slice, slice]:

@@ -43,9 +43,7 @@ def render(sketch: Sketch, size: int = 256, width: float | None = None) -> Pictu
     fine = np.rint((places * FINER - 0.5) * (1 << SUBPIXEL)).astype(np.int32)
     thick = max(1, round(line * FINER))
     canvas = np.full((size * FINER, size * FINER), PAPER, np.uint8)
-    strokes = [
-        np.repeat(stroke, 2, axis=0) if len(stroke) == 1 else stroke for stroke in _split(fine, sketch)
-    ]
+    strokes = [np.repeat(stroke, 2, axis=0) if len(stroke) == 1 else stroke for stroke in _split(fine, sketch)]
     cv2.polylines(canvas, strokes, False, INK, thick, cv2.LINE_AA, SUBPIXEL)
     return np.asarray(cv2.resize(canvas, (size, size), interpolation=cv2.INTER_AREA), np.uint8)
 

@@ -205,7 +205,8 @@ def _level(blocks: Numbers, children: int, skip_blank: bool) -> Level:
         quarters=(int(counts[0]), int(counts[1]), int(counts[2]), int(counts[3])),
         parent_pairs=Sums(pair_of, _starts(_row_sums(real))),
         pair_parents=Sums(
-            (backwards & 0xFFFFFFFF).astype(np.int32), _starts(np.bincount(pair_of, minlength=int(counts.sum())))
+            (backwards & 0xFFFFFFFF).astype(np.int32),
+            _starts(np.bincount(pair_of, minlength=int(counts.sum()))),
         ),
         child_pairs=Sums(np.ascontiguousarray(pair.T[by_child]), _starts(_row_sums(by_child))),
     )

@@ -23,9 +23,7 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
     except FileNotFoundError as error:
         raise UserError(f"{path} does not exist: check the name") from error
     except PermissionError as error:
-        raise UserError(
-            f"{path} may not be read: ask for permission or copy it to a place of yours"
-        ) from error
+        raise UserError(f"{path} may not be read: ask for permission or copy it to a place of yours") from error
     except OSError as error:
         too_long = error.errno == errno.ENAMETOOLONG
         what = "check the name" if too_long else "check the disk or fetch the file again"

@@ -36,9 +36,7 @@ def quickdraw_simplify(sketch: Sketch, epsilon: float = EPSILON) -> Sketch:
     points, lengths = resample(points, sketch.lengths, SPACING, thin=True)
     keep = rdp(points, lengths, epsilon)
     lengths = np.add.reduceat(keep.astype(np.int64), _starts(lengths))
-    return Sketch(
-        np.rint(points[keep]).astype(np.float32), lengths, sketch.category, sketch.key, sketch.parts
-    )
+    return Sketch(np.rint(points[keep]).astype(np.float32), lengths, sketch.category, sketch.key, sketch.parts)
 
 
 def resample(

@@ -91,9 +91,7 @@ def _draw(page: Page) -> Sketch:
     shapes = _Walk(page).shapes()
     shapes = [shape for shape in shapes if shape.painted] or shapes
     if not shapes:
-        raise UserError(
-            "nothing is drawn in it: it needs a path, line or shape (text and images are not read)"
-        )
+        raise UserError("nothing is drawn in it: it needs a path, line or shape (text and images are not read)")
     outline = join([shape.outline for shape in shapes])
     corners = np.concatenate([outline.starts, outline.cubics.reshape(-1, 2)])
     if not np.abs(corners).max() <= MAX_SIZE:
@@ -258,6 +256,4 @@ def _path_data(stroke: Floats) -> str:
 
 def _attributes(values: dict[str, str]) -> str:
     """Written into a tag; what XML cannot hold is replaced."""
-    return "".join(
-        f" {name}={quoteattr(NOT_XML.sub(chr(0xFFFD), value))}" for name, value in values.items() if value
-    )
+    return "".join(f" {name}={quoteattr(NOT_XML.sub(chr(0xFFFD), value))}" for name, value in values.items() if value)

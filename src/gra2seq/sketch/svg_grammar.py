@@ -40,9 +40,7 @@ def path_outline(data: str) -> Outline:
         values = _arc_numbers(text) if letter in "Aa" else numbers(text, "path data", data)
         name, size = letter.upper(), ARGUMENTS[letter.upper()]
         if len(values) % size if size else values:
-            raise UserError(
-                f"path command {letter} takes {size} numbers a time, got {len(values)}: {_short(text)}"
-            )
+            raise UserError(f"path command {letter} takes {size} numbers a time, got {len(values)}: {_short(text)}")
         if size and not values:
             raise UserError(f"path command {letter} has no numbers: {_short(data)}")
         drawn += max(0, len(values) // (size or 1) - 1)
@@ -103,9 +101,7 @@ def length(text: str, whole: float, what: str) -> float:
 def transform(text: str) -> Doubles:
     """A list such as "translate(3 4) rotate(30)" as one 2 x 3 matrix; the last one acts first."""
     if len(text) > MAX_TRANSFORM:
-        raise UserError(
-            f"a transform has {len(text)} characters, {MAX_TRANSFORM} are read: combine its parts"
-        )
+        raise UserError(f"a transform has {len(text)} characters, {MAX_TRANSFORM} are read: combine its parts")
     matrix = np.eye(3)
     for call in text.split(")")[:-1]:
         name, opened, arguments = call.strip(SEPARATORS).partition("(")

@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from gra2seq.model import Model
 from gra2seq.data.batches import Recipe
+from gra2seq.model import Model
 from gra2seq.sketch.masking import Hole, look
 from gra2seq.sketch.picture import PAPER, Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
@@ -24,7 +24,9 @@ def write_gallery(path: Path, model: Model, sketches: Sequence[Sketch], draws: N
     damaged = [damaged_picture(s, model.recipe, d, mask) for s, d in zip(sketches, draws, strict=True)]
     healed = model.heal(sketches, mask_prob=mask, draws=draws)
     redrawn = model.redraw(sketches)
-    rows = [list(row) for row in zip(sketches, damaged, healed, redrawn, strict=True)]
+    rows: list[list[Sketch | Picture | None]] = [
+        list(row) for row in zip(sketches, damaged, healed, redrawn, strict=True)
+    ]
     write_png(path, contact_sheet(rows, size=128, titles=TITLES))
 
 

@@ -239,7 +239,7 @@ def _global(fabric: Fabric, values: dict[str, Tensor]) -> dict[str, float]:
     """Means over the processes: figures of the global batch."""
     table = torch.stack([value.detach().float() for value in values.values()])
     if fabric.world_size > 1:
-        table = fabric.all_reduce(table, reduce_op="mean")
+        table = torch.as_tensor(fabric.all_reduce(table, reduce_op="mean"))
     return dict(zip(values, table.tolist(), strict=True))
 
 

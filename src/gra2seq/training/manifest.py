@@ -18,8 +18,8 @@ from gra2seq.training.checkpoint import CONFIG, read_json, write_json
 MANIFEST = "manifest.json"
 LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
 # Options that may change between the stretches of one run: where and how long, not what.
-FREE = {"run", "data", "max_steps", "max_minutes", "workers", "threads", "accelerator", "devices", "num_nodes", "patience",
-        "validate_every", "save_every", "gallery"}  # fmt: skip
+FREE = {"run", "data", "max_steps", "max_minutes", "workers", "threads", "accelerator", "devices", "num_nodes",
+        "patience", "validate_every", "save_every", "gallery"}  # fmt: skip
 
 
 def config(options: Options, dataset: Dataset) -> dict[str, Any]:
@@ -72,7 +72,11 @@ def commit() -> str:
             ["git", "-C", here, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
         ).stdout.strip()
         dirty = subprocess.run(
-            ["git", "-C", here, "status", "--porcelain", "-uno"], capture_output=True, text=True, timeout=10, check=True
+            ["git", "-C", here, "status", "--porcelain", "-uno"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
         ).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""

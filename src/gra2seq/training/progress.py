@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TransferSpeedColumn,
+)
 
 from gra2seq.options import Options
 from gra2seq.training.loop import Report, Watch
@@ -22,7 +29,12 @@ def show(console: Console, options: Options) -> Iterator[Watch]:
     if not console.is_terminal:
         yield _lines(console)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[words]}"))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[words]}"),
+    )
     with Progress(*columns, console=console, refresh_per_second=4) as bar:
         task = bar.add_task("training", total=options.max_steps, words="")
 

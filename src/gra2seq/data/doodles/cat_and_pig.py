@@ -19,10 +19,7 @@ def _cat_ears(pen: Hand, x: float, y: float, rx: float, ry: float) -> None:
         if inner:
             pen.line(
                 "ear",
-                *[
-                    (0.55 * a + 0.45 * tip[0], 0.55 * b + 0.45 * tip[1])
-                    for a, b in (inner_end, tip, outer_end)
-                ],
+                *[(0.55 * a + 0.45 * tip[0], 0.55 * b + 0.45 * tip[1]) for a, b in (inner_end, tip, outer_end)],
             )
 
 
@@ -74,9 +71,7 @@ def _cat_head(pen: Hand, x: float, y: float, r: float) -> None:
             for number in range(count):
                 turn = (number - 0.5 * (count - 1)) * fan
                 begin = (x + side * near, nose + n + 0.35 * turn * r / 60)
-                pen.line(
-                    "whisker", begin, (x + side * far, nose + n + turn * r / 60 * 1.3 + pen.between(-4, 4))
-                )
+                pen.line("whisker", begin, (x + side * far, nose + n + turn * r / 60 * 1.3 + pen.between(-4, 4)))
 
 
 def cat(pen: Hand) -> None:
@@ -251,20 +246,14 @@ def pig(pen: Hand) -> None:
             pen.eye(x + 0.2 * r, y - 0.25 * r, 0.16 * r)
             pen.arc("mouth", x + 0.5 * r, y + 0.35 * r, 0.35 * r, 0.25 * r, 150, -110)
         pen.then()
-        pen.line(
-            "ear", (x - 0.55 * r, y - 0.75 * r), (x - 0.45 * r, y - 1.4 * r), (x + 0.05 * r, y - 0.95 * r)
-        )
+        pen.line("ear", (x - 0.55 * r, y - 0.75 * r), (x - 0.45 * r, y - 1.4 * r), (x + 0.05 * r, y - 0.95 * r))
         if pen.maybe(0.6):
-            pen.line(
-                "ear", (x + 0.2 * r, y - 0.92 * r), (x + 0.6 * r, y - 1.35 * r), (x + 0.7 * r, y - 0.65 * r)
-            )
+            pen.line("ear", (x + 0.2 * r, y - 0.92 * r), (x + 0.6 * r, y - 1.35 * r), (x + 0.7 * r, y - 0.65 * r))
     else:  # all one oval, the snout put on
         pen.line("snout", (front - 4, 105), (front + 16, 103), (front + 17, 132), (front - 3, 136))
         pen.eye(front - 26, 100, 6)
         pen.then()
-        pen.line(
-            "ear", (front - 52, 125 - 0.8 * ry), (front - 38, 125 - 1.4 * ry), (front - 22, 125 - 0.66 * ry)
-        )
+        pen.line("ear", (front - 52, 125 - 0.8 * ry), (front - 38, 125 - 1.4 * ry), (front - 22, 125 - 0.66 * ry))
         if pen.maybe(0.6):
             pen.arc("mouth", front - 12, 138, 14, 8, 150, -130)
     pen.then()

@@ -138,9 +138,7 @@ class Hand:
         points.append((x + (x - x1) * over, y + (y - y1) * over))
         self.put(part, self._bowed(points))
 
-    def box(
-        self, part: str, left: float, top: float, right: float, bottom: float, rounded: float = 0
-    ) -> None:
+    def box(self, part: str, left: float, top: float, right: float, bottom: float, rounded: float = 0) -> None:
         if not rounded:
             self.shape(part, (left, top), (left, bottom), (right, bottom), (right, top))
             return
@@ -166,9 +164,7 @@ class Hand:
             a += step
         self.put(part, points)
 
-    def oval(
-        self, part: str, x: float, y: float, rx: float, ry: float | None = None, lean: float = 0
-    ) -> None:
+    def oval(self, part: str, x: float, y: float, rx: float, ry: float | None = None, lean: float = 0) -> None:
         """A whole ellipse: not quite round, and the ends do not quite meet."""
         random = self.random
         if ry is None:
@@ -195,9 +191,7 @@ class Hand:
         """Smooth within a run, a corner where the next run begins; a run goes on where the last one ended."""
         points: list[Point] = []
         for run in runs:
-            points += (
-                smooth(self._loosened((points[-1], *run)))[1:] if points else smooth(self._loosened(run))
-            )
+            points += smooth(self._loosened((points[-1], *run)))[1:] if points else smooth(self._loosened(run))
         self.put(part, points)
 
     def loop(self, part: str, *through: Point) -> None:
@@ -220,9 +214,7 @@ class Hand:
         """A leaf, wing or ear: out from (x, y) at `angle` and back; `width` is half of its breadth."""
         random = self.random
         u, v = cos(radians(angle)), sin(radians(angle))
-        steps = (
-            sweep_steps(0.45 * length) // 2 * 2 if pointed else sweep_steps(0.45 * length)
-        )  # even: through the tip
+        steps = sweep_steps(0.45 * length) // 2 * 2 if pointed else sweep_steps(0.45 * length)  # even: through the tip
         side = width * self.turn
         points = []
         for number in range(steps + 1):
@@ -345,12 +337,8 @@ def smooth(guide: list[Point], closed: bool = False) -> list[Point]:
         x0, y0 = guide[number - 1] if number else (guide[last - 1] if closed else (x1, y1))
         x3, y3 = guide[number + 2] if number + 1 < last else (guide[1] if closed else (x2, y2))
         ax, ay, bx, by = x1 + (x2 - x0) / 6, y1 + (y2 - y0) / 6, x2 - (x3 - x1) / 6, y2 - (y3 - y1) / 6
-        bend = max(
-            abs(x1 - 2 * ax + bx) + abs(y1 - 2 * ay + by), abs(ax - 2 * bx + x2) + abs(ay - 2 * by + y2)
-        )
-        steps = ceil(
-            sqrt(0.34 * bend / CHORD_ERROR)
-        )  # Wang's bound has 0.75, but guide points lie on the bends
+        bend = max(abs(x1 - 2 * ax + bx) + abs(y1 - 2 * ay + by), abs(ax - 2 * bx + x2) + abs(ay - 2 * by + y2))
+        steps = ceil(sqrt(0.34 * bend / CHORD_ERROR))  # Wang's bound has 0.75, but guide points lie on the bends
         for step in range(1, steps):
             t = step / steps
             r = 1 - t

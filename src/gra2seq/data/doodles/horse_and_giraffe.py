@@ -32,9 +32,7 @@ def _horse_tail(pen: Hand, x: float, y: float) -> None:
         )
     else:
         for bend in (0, 8, 16):
-            pen.curve(
-                "tail", (x, y + 0.3 * bend), (x - 22 * s + bend, y + 15), (x - 24 * s + bend, y + 65 * s)
-            )
+            pen.curve("tail", (x, y + 0.3 * bend), (x - 22 * s + bend, y + 15), (x - 24 * s + bend, y + 65 * s))
 
 
 def _horse_head(pen: Hand) -> None:

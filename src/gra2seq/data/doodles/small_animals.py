@@ -174,12 +174,8 @@ def butterfly(pen: Hand) -> None:
                 (at(92 * down, 160), at(70 * down, droop), at(30, droop - 10), at(7, 155)),
             )
         else:
-            pen.petal(
-                "wing", 128 + side * 6, 122, -90 + side * pen.between(48, 62), 118 * up, pen.between(30, 40)
-            )
-            pen.petal(
-                "wing", 128 + side * 6, 145, 90 - side * pen.between(38, 55), 85 * down, pen.between(24, 32)
-            )
+            pen.petal("wing", 128 + side * 6, 122, -90 + side * pen.between(48, 62), 118 * up, pen.between(30, 40))
+            pen.petal("wing", 128 + side * 6, 145, 90 - side * pen.between(38, 55), 85 * down, pen.between(24, 32))
     pen.then()
     if pen.maybe(0.92):
         _feelers(pen, 128, top, -90, pen.between(35, 52))
@@ -263,9 +259,7 @@ def fish(pen: Hand) -> None:
         pen.curve("fin", (x + 5, y + 5), (x - 26, y - 2), (x - 28, y + 20), (x + 2, y + 16))
     pen.then()
     if decor < 0.3:
-        for dx, dy in ((-0.1, -0.35), (-0.1, 0.3), (-0.38, -0.1), (-0.38, 0.35), (-0.62, 0.05))[
-            : pen.whole(3, 5)
-        ]:
+        for dx, dy in ((-0.1, -0.35), (-0.1, 0.3), (-0.38, -0.1), (-0.38, 0.35), (-0.62, 0.05))[: pen.whole(3, 5)]:
             pen.arc("scale", x + dx * rx, y + dy * ry, 9, 11, -80, 160)
     elif decor < 0.5:
         for number in range(pen.whole(2, 3)):

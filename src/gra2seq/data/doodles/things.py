@@ -109,9 +109,7 @@ def umbrella(pen: Hand) -> None:
     edge = [(x - rx + 2 * rx * number / count, rim_y) for number in range(count + 1)]
     scallops: list[tuple[Point, ...]] = []
     for (x0, _), (x1, _) in pairwise(edge):
-        scallops.append(
-            ((x0 + 0.3 * (x1 - x0), rim_y - dip), (x0 + 0.7 * (x1 - x0), rim_y - dip), (x1, rim_y))
-        )
+        scallops.append(((x0 + 0.3 * (x1 - x0), rim_y - dip), (x0 + 0.7 * (x1 - x0), rim_y - dip), (x1, rim_y)))
     way = pen.random()
     if way < 0.2:  # dome and edge in one stroke
         dome = tuple(rim(x, rim_y, rx, ry, angle) for angle in (0, -35, -90, -145, -180))

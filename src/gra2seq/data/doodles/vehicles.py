@@ -243,9 +243,7 @@ def airplane(pen: Hand) -> None:
     wing, sweep = pen.between(55, 85), pen.between(30, 62)
     style = pen.whole(0, 2)
     if style < 2:  # near wing below, far wing above
-        pen.line(
-            "wing", (152, y + 6), (118 - sweep + 26, y + wing), (96 - sweep + 26, y + wing), (108, y + 6)
-        )
+        pen.line("wing", (152, y + 6), (118 - sweep + 26, y + wing), (96 - sweep + 26, y + wing), (108, y + 6))
         if style == 0:
             pen.line(
                 "wing",

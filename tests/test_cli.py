@@ -1,0 +1,211 @@
+"""The command line end to end, and what it says to bad input: one line, exit code 2, nothing half-written."""
+
+import gzip
+import json
+import sys
+
+import cv2
+import numpy as np
+import pytest
+
+import gra2seq
+from gra2seq.cli import main
+from gra2seq.data.doodles import doodle, doodles
+from gra2seq.sketch.files import read, write
+
+CONFIG = "preset: tiny\ndata: doodles:200\nworkers: 0\nthreads: 1\naccelerator: cpu\n"
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run `gra2seq …`: exit code, standard output, standard error."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["gra2seq", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return end.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def cat(tmp_path):
+    path = tmp_path / "cat.ndjson"
+    write(path, [("", doodle("cat", 1))])
+    return path
+
+
+def files_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_from_training_to_a_healed_drawing(call, tmp_path, cat):
+    config, run = tmp_path / "tiny.yaml", tmp_path / "run"
+    config.write_text(CONFIG)
+    code, out, err = call("train", config, f"run={run}", "max_steps=4", "seed=2", "gallery=2", "--json")
+    assert code == 0, err
+    assert json.loads(out) == {"run": str(run)}
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [1, 2, 3, 4]
+    assert all({"loss", "offset", "pen", "cluster"} <= row.keys() for row in rows)
+    assert "sketches/s" in err
+    assert "left" in err
+
+    code, out, err = call("train", config, f"run={run}", "max_steps=6", "seed=2", "gallery=2", "--resume")
+    assert code == 0, err
+    assert len((run / "metrics.jsonl").read_text().splitlines()) == 6
+
+    for name in ("healed.svg", "healed.png", "healed.ndjson"):
+        target = tmp_path / name
+        code, out, err = call("heal", cat, "--model", run, "--mask-prob", 0.3, "--seed", 1, "-o", target, "--json")
+        assert code == 0, err
+        assert json.loads(out) == {"sketches": 1, "drawn": 1, "files": [str(target)]}
+        assert target.stat().st_size > 50
+    ((_, healed),) = read(tmp_path / "healed.ndjson")
+    assert healed.category == "cat"
+    assert cv2.imread(str(tmp_path / "healed.png")).min() < 100, "there is ink"
+
+    code, _, err = call("graph", cat, "--model", run, "--links", "synonymous", "-o", tmp_path / "links.png")
+    assert code == 0, err
+    assert cv2.imread(str(tmp_path / "links.png")) is not None
+
+
+def test_heal_with_a_hole_samples_and_several_files(call, tmp_path, tiny_run, cat):
+    dog = tmp_path / "fish.svg"
+    write(dog, [("", doodle("fish", 1))])
+    words = ["--model", tiny_run, "--hole", "0,0,100,100", "--samples", 3, "-o", tmp_path / "out.ndjson"]
+    assert call("heal", cat, dog, *words)[0] == 0
+    first = (tmp_path / "out.ndjson").read_bytes()
+    assert len(first.splitlines()) == 6
+    assert call("heal", cat, dog, *words)[0] == 0
+    assert (tmp_path / "out.ndjson").read_bytes() == first, "the same seed draws the same"
+    assert call("heal", cat, dog, *words, "--seed", 1)[0] == 0
+    assert (tmp_path / "out.ndjson").read_bytes() != first
+    assert call("redraw", cat, "--model", tiny_run, "-o", tmp_path / "again.svg")[0] == 0
+
+
+def test_redrawing_lies_where_the_original_lies(tiny_run):
+    """In the drawer's own units and place, not in the model's."""
+    model = gra2seq.load(tiny_run)
+    sketch = doodle("bus", 0)
+    far = sketch.with_points(sketch.points * 10 + 5000)
+    near, moved = model.redraw([sketch])[0], model.redraw([far])[0]
+    assert np.allclose(near.points * 10 + 5000, moved.points, rtol=1e-4, atol=0.5)
+
+
+def test_data_info_and_convert(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("some.ndjson.gz", [("train", sketch) for sketch in doodles(30)])
+    code, out, err = call("data", "info", "some.ndjson.gz", "--json", "--sheet", "sheet.png")
+    assert code == 0, err
+    assert json.loads(out)["sketches"] == 30
+    assert cv2.imread("sheet.png") is not None
+    assert "30" in call("data", "info", "some.ndjson.gz")[1]
+    for target in ("some.npz", "some.json", "some.store", "again.ndjson"):
+        code, out, err = call("data", "convert", "some.ndjson.gz", "-o", target, "--json")
+        assert code == 0, err
+        assert json.loads(out) == {"sketches": 30, "out": target}
+        assert json.loads(call("data", "info", target, "--json")[1])["sketches"] == 30
+
+
+def test_doctor(call):
+    code, out, _ = call("doctor", "--json")
+    assert code == 0
+    assert json.loads(out)["healthy"] is True
+
+
+LINE = '{"word": "cat", "drawing": %s}\n'
+BAD = {
+    "empty.ndjson": (LINE % "[]", "empty"),
+    "nothing.ndjson": ("", "no sketch"),
+    "nan.ndjson": (LINE % "[[[NaN, 1], [0, 1]]]", "line 1"),
+    "inf.ndjson": (LINE % "[[[1e999, 1], [0, 1]]]", "line 1"),
+    "cut.ndjson": ((LINE % "[[[1, 2], [0, 1]]]") + '{"word": "cat", "dra', "line 2"),
+    "cut.ndjson.gz": (gzip.compress((LINE % "[[[1, 2], [0, 1]]]").encode() * 500)[:-30], "cut"),
+    "cut.svg": ('<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0 L5', "cut short"),
+    "blank.svg": ('<svg xmlns="http://www.w3.org/2000/svg"/>', "nothing is drawn"),
+    "bomb.svg": (
+        '<!DOCTYPE svg [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;">]><svg><text>&b;</text></svg>',
+        "document type",
+    ),
+    "cut.npz": (b"PK\x03\x04half a zip", "npz"),
+    "what.txt": ("hello", "must end in one of"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_drawings(call, tmp_path, tiny_run, name):
+    content, words = BAD[name]
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    code, out, err = call("heal", path, "--model", tiny_run, "-o", tmp_path / "out.svg")
+    assert code == 2
+    assert words in " ".join(err.split())
+    assert "Traceback" not in err
+    assert out == ""
+    assert files_in(tmp_path) == [name], "nothing half-written"
+
+
+GOOD = {
+    "a single point": [[[5], [5]]],
+    "all points equal": [[[5, 5, 5], [7, 7, 7]]],
+    "a stroke of one point": [[[0, 100], [0, 100]], [[50], [20]]],
+    "100,000 points": [[list(range(100_000)), [i % 97 for i in range(100_000)]]],
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_odd_drawings_are_healed(call, tmp_path, tiny_run, name):
+    path = tmp_path / "odd.ndjson"
+    path.write_text(LINE % json.dumps(GOOD[name]))
+    code, _, err = call("heal", path, "--model", tiny_run, "--mask-prob", 0.5, "-o", tmp_path / "out.ndjson")
+    assert code == 0, err
+    ((_, sketch),) = read(tmp_path / "out.ndjson")
+    assert np.isfinite(sketch.points).all()
+
+
+def test_bad_words(call, tmp_path, tiny_run, cat):
+    model, out = ["--model", tiny_run], ["-o", tmp_path / "out.svg"]
+    cases = [
+        (["heal", cat, "--model", tmp_path / "none", *out], "no model at"),
+        (["heal", tmp_path / "none.svg", *model, *out], "none.svg"),
+        (["heal", cat, *model, "-o", tmp_path / "out.xyz"], "must end in one of"),
+        (["heal", cat, *model, *out, "--hole", "1,2,3"], "x,y,width,height"),
+        (["heal", cat, *model, *out, "--hole", "1,2,-3,4"], "hole"),
+        (["heal", cat, *model, *out, "--mask-prob", "7"], "between 0 and 1"),
+        (["heal", cat, *model, *out, "--temperature", "-1"], "temperature"),
+        (["graph", cat, *model, "--links", "best", "-o", tmp_path / "g.png"], "synonymous"),
+        (["graph", cat, *model, "-o", tmp_path / "g.bmp"], ".png, .svg, .pdf"),
+        (["train", tmp_path / "none.yaml"], "cannot read"),
+        (["bench", "--only", "everything"], "unknown part"),
+        (["data", "download", "DS9"], "DS9"),
+    ]
+    for words, expected in cases:
+        code, _, err = call(*words)
+        assert code == 2, words
+        assert expected in " ".join(err.split()), err
+        assert "Traceback" not in err
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_unknown_category_and_data(call, tmp_path):
+    config = tmp_path / "c.yaml"
+    config.write_text(CONFIG)
+    code, _, err = call("train", config, f"run={tmp_path / 'r'}", "dataset=OPEN8")
+    assert code == 2
+    assert "bird" in err
+    code, _, err = call("train", config, f"run={tmp_path / 'r'}", "data=nowhere.ndjson")
+    assert code == 2
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_damaged_model_is_refused(call, tmp_path, cat):
+    for name, content in (("config.json", b"{"), ("config.json", b"[]"), ("config.json", b'{"options": {}}')):
+        folder = tmp_path / "model"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
+        code, _, err = call("heal", cat, "--model", folder, "-o", tmp_path / "out.svg")
+        assert code == 2
+        assert "config.json" in err.replace("\n", "")
