@@ -46,7 +46,7 @@ def main() -> None:
     shutil.rmtree(run, ignore_errors=True)
     config = Path(__file__).parent.parent / "configs" / "demo.yaml"
     options = read_options(config, [f"run={run}", f"max_minutes={chosen.minutes}"])
-    say.print(f"Training `small` on doodles of {', '.join(CATEGORIES)} for {chosen.minutes:g} minutes …")
+    say.print(f"Training on doodles of {', '.join(CATEGORIES)} for {chosen.minutes:g} minutes …")
     with show(say, options) as watch:
         train(options, watch=watch)
 
@@ -107,7 +107,7 @@ def _page(rows: list[tuple[str, list[str]]], minutes: float) -> str:
   img {{ width: 100%; aspect-ratio: 1; object-fit: contain; display: block; }}
 </style>
 <h1>Sketches healed</h1>
-<p>SP-gra2seq (<code>small</code>) learnt from doodles drawn by rule for {minutes:g} minutes and has never seen these.
+<p>SP-gra2seq (<code>configs/demo.yaml</code>) learnt from doodles drawn by rule for {minutes:g} minutes and has never seen these.
 Each patch was wiped with probability {MASK:.0%}; the model draws the sketch whole again from what is left.
 Links join each patch (red) to the patch most like it (blue).</p>
 <table><tr>{heads}</tr>{body}</table></html>

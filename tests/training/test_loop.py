@@ -111,6 +111,14 @@ def read_lines(folder):
     return path.read_text().splitlines() if path.exists() else []
 
 
+def test_resume_before_the_first_checkpoint_starts_at_the_beginning(tmp_path):
+    whole = run(tmp_path / "whole", max_steps=5)
+    early = run(tmp_path / "early", max_steps=3)
+    (early / "last.safetensors").unlink()
+    train(options({**TINY, "run": str(early), "max_steps": 5}), resume=True)
+    assert losses(whole) == losses(early)
+
+
 @pytest.mark.parametrize("form", ["euclidean", "squared"])
 def test_two_processes_equal_one(tmp_path, config, form):
     """Batch norm, centroids and losses are those of the global batch."""

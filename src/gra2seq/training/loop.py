@@ -109,10 +109,11 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
 
     state = Progress()
     if resume:
-        if not (run / checkpoint.LAST).exists():
-            raise UserError(f"{run} holds no {checkpoint.LAST}: nothing to resume; leave --resume out to start")
+        if not (run / checkpoint.CONFIG).exists():
+            raise UserError(f"{run} holds no run: nothing to resume; leave --resume out to start")
         manifest.check_same_run(run, options, dataset)
-        state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer))
+        if (run / checkpoint.LAST).exists():  # else it was stopped before its first checkpoint: step 0
+            state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer))
     elif fabric.is_global_zero:
         run.mkdir(parents=True, exist_ok=True)
         checkpoint.write_json(run / checkpoint.CONFIG, manifest.config(options, dataset))
