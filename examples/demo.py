@@ -107,7 +107,8 @@ def _page(rows: list[tuple[str, list[str]]], minutes: float) -> str:
   img {{ width: 100%; aspect-ratio: 1; object-fit: contain; display: block; }}
 </style>
 <h1>Sketches healed</h1>
-<p>SP-gra2seq (<code>configs/demo.yaml</code>) learnt from doodles drawn by rule for {minutes:g} minutes and has never seen these.
+<p>SP-gra2seq (<code>configs/demo.yaml</code>) learnt from doodles drawn by rule for {minutes:g} minutes;
+these it has never seen.
 Each patch was wiped with probability {MASK:.0%}; the model draws the sketch whole again from what is left.
 Links join each patch (red) to the patch most like it (blue).</p>
 <table><tr>{heads}</tr>{body}</table></html>

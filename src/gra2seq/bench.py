@@ -21,6 +21,7 @@ from torch import nn
 
 from gra2seq.data.batches import Batch, Recipe, Schedule, Share, Steps, generator, prepare
 from gra2seq.data.datasets import Dataset, open_dataset
+from gra2seq.data.doodles import doodles
 from gra2seq.data.store import write_store
 from gra2seq.errors import UserError
 from gra2seq.memory import keep_freed_memory
@@ -161,8 +162,26 @@ def preparation(sketches: list[Sketch], scale: float, batch: int = 64) -> dict[s
 
 
 def training(preset: str, source: str, dataset: Dataset, peak: float) -> dict[str, float]:
-    """The real loop with its preparation, as `gra2seq train` runs it; its own logs, no validation in between."""
+    """The real loop with its preparation and logs, as `gra2seq train` runs it, without validation in between."""
     steps = STEPS[preset]
+    chosen = options({"preset": preset, "data": source})
+    seconds = float(_in_a_process("_time_training", preset, source, str(steps))) / steps
+    counts = np.asarray(dataset.store.point_counts[dataset.train], np.int64)
+    kept = counts <= chosen.max_points
+    schedule = Schedule(counts[kept], chosen.batch, chosen.seed)
+    prepared = Steps(dataset.store, dataset.train[kept], chosen.recipe(dataset.scale), schedule, Share())
+    network = build(chosen)
+    work = float(np.mean([step_flops(prepared[step], network) for step in range(2, 2 + min(steps, 6))]))
+    return {
+        "sketches_per_second": chosen.batch / seconds,
+        "share_of_peak": work / seconds / 1e9 / peak,
+        "gflops_per_sketch": work / chosen.batch / 1e9,
+    }
+
+
+def _time_training(preset: str, source: str, steps: str) -> float:
+    """Seconds of some steps, after two to warm up. The last step also validates: it is not timed."""
+    count = int(steps)
     marks: list[float] = []
 
     def watch(report: Report) -> None:
@@ -170,22 +189,20 @@ def training(preset: str, source: str, dataset: Dataset, peak: float) -> dict[st
             marks.append(time.perf_counter())
 
     with tempfile.TemporaryDirectory() as folder:
-        chosen = options(
-            {"preset": preset, "data": source, "run": f"{folder}/run", "max_steps": steps + 3, "gallery": 0,
-             "validate_every": 10**9, "save_every": 10**9, "validate_sketches": 16}
-        )  # fmt: skip
-        train(chosen, watch=watch)
-    seconds = (marks[1 + steps] - marks[1]) / steps  # the last step also validates: it is not timed
-    counts = np.asarray(dataset.store.point_counts[dataset.train], np.int64)
-    kept = counts <= chosen.max_points
-    schedule = Schedule(counts[kept], chosen.batch, chosen.seed)
-    prepared = Steps(dataset.store, dataset.train[kept], chosen.recipe(dataset.scale), schedule, Share())
-    work = float(np.mean([step_flops(prepared[step], build(chosen)) for step in range(2, 2 + min(steps, 6))]))
-    return {
-        "sketches_per_second": chosen.batch / seconds,
-        "share_of_peak": work / seconds / 1e9 / peak,
-        "gflops_per_sketch": work / chosen.batch / 1e9,
-    }
+        quiet = {"validate_every": 10**9, "save_every": 10**9, "validate_sketches": 16, "gallery": 0}
+        chosen = {"preset": preset, "data": source, "run": f"{folder}/run", "max_steps": count + 3, **quiet}
+        train(options(chosen), watch=watch)
+    return marks[1 + count] - marks[1]
+
+
+def _in_a_process(function: str, *words: str, **environment: str) -> Any:
+    """A function of this file in a process of its own, as a user's command would be: fresh memory, fresh threads."""
+    code = f"import json, sys; from gra2seq import bench; print(json.dumps(bench.{function}(*sys.argv[1:])))"
+    command = [sys.executable, "-c", code, *words]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    if done.returncode:
+        raise UserError(f"the benchmark of {function} failed: {done.stderr.strip().splitlines()[-1:]}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def step_flops(batch: Batch, network: nn.Module) -> float:
@@ -221,13 +238,7 @@ def growth() -> dict[str, Any]:
     With the tiny preset, so that a step whose cost grows faster than the data would show; each in a process of
     its own, for its memory. A ratio of 1 is linear time and flat memory.
     """
-    rows = []
-    for count in GROWTH:
-        command = [sys.executable, "-c", "from gra2seq.bench import _grow; _grow()", str(count)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
-        )
-        rows.append(json.loads(done.stdout))
+    rows = [_in_a_process("_grow", str(count), OMP_NUM_THREADS="1") for count in GROWTH]
     small, large = rows
     factor = GROWTH[1] / GROWTH[0]
     return {
@@ -237,10 +248,8 @@ def growth() -> dict[str, Any]:
     }
 
 
-def _grow() -> None:
-    from gra2seq.data.doodles import doodles
-
-    count = int(sys.argv[1])
+def _grow(sketches: str) -> dict[str, float]:
+    count = int(sketches)
     model = untrained(options({"preset": "tiny"}))
     model.encode(list(doodles(32, seed=1)))  # warm up
     start = time.perf_counter()
@@ -253,8 +262,16 @@ def _grow() -> None:
             for step in range(schedule.steps_per_epoch):
                 model.network.encode(steps[step])
     seconds = time.perf_counter() - start
-    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"sketches": count, "seconds": seconds, "rss_mb": rss}))
+    return {"sketches": count, "seconds": seconds, "rss_mb": most_memory()}
+
+
+def most_memory() -> float:
+    """The largest resident size of this process so far, MB; getrusage would count what it was forked from."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _steps_over(sketches: list[Sketch], recipe: Recipe, batch: int) -> Steps:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, get_worker_info
+from torch.utils.data import DataLoader, Dataset
 
 from gra2seq.errors import UserError
 from gra2seq.nn.patch_cnn import Blocks
@@ -249,13 +249,15 @@ class Steps(Dataset[Batch]):
         self.recipe, self.schedule, self.share = recipe, schedule, share
 
     def __getitem__(self, step: int) -> Batch:
-        if get_worker_info() is not None:
-            cv2.setNumThreads(1)
         chosen = self.share.slice(self.schedule.batch)
         positions = self.schedule.batch_of(step)[chosen]
         sketches = [self.sketches[int(self.indices[position])] for position in positions]
         seeds = [(self.schedule.seed, step, row) for row in range(chosen.start, chosen.stop)]
         return prepare(sketches, self.recipe, seeds=seeds)
+
+
+def _one_thread(_worker: int) -> None:
+    cv2.setNumThreads(1)
 
 
 def stream(steps: Steps, start: int, stop: int, workers: int) -> Iterator[Batch]:
@@ -266,5 +268,6 @@ def stream(steps: Steps, start: int, stop: int, workers: int) -> Iterator[Batch]
         sampler=range(start, stop),
         num_workers=workers,
         prefetch_factor=4 if workers else None,
+        worker_init_fn=_one_thread,
     )
     return iter(loader)
