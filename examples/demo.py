@@ -1,6 +1,6 @@
 """The main job in five minutes: train on doodles drawn by rule, heal damaged ones it has not seen, show the page.
 
-python examples/demo.py [--minutes 2.5] [--out out/demo]
+python examples/demo.py [--minutes 2] [--out out/demo]
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MASK = 0.2
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--minutes", type=float, default=2.5)
+    arguments.add_argument("--minutes", type=float, default=2.0)
     arguments.add_argument("--out", type=Path, default=Path("out/demo"))
     chosen = arguments.parse_args()
     say = Console(stderr=True, highlight=False)
