@@ -99,6 +99,7 @@ def graph(
         typer.Option(help="synonymous, temporal, spatial, random; repeatable. Default: the first three."),
     ] = None,
     limit: Limit = 6,
+    as_json: AsJson = False,
 ) -> None:
     """A picture of sketches with their patches and links, by any proximity."""
     from gra2seq.judging.figures import draw_links
@@ -106,7 +107,7 @@ def graph(
 
     sketches = _read(files, limit)
     draw_links(load(model), sketches, tuple(links or ("temporal", "spatial", "synonymous")), out)
-    say.print(f"The picture is in {out}")
+    _answer(as_json, {"sketches": len(sketches), "out": str(out)}, f"The picture is in {out}")
 
 
 @app.command()

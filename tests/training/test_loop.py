@@ -142,6 +142,24 @@ def test_two_processes_equal_one(tmp_path, config, form):
         assert torch.allclose(value.float(), model_two[name].float(), rtol=1e-2, atol=1e-4), name
 
 
+@pytest.mark.slow
+def test_two_machines_equal_one(tmp_path, config):
+    """Started by the launcher, once on each machine (here: twice on this one)."""
+    goal = ["max_steps=6", "validate_every=6"]
+    one, two = tmp_path / "one", tmp_path / "two"
+    subprocess.run(command(config, f"run={one}", *goal), check=True, capture_output=True, timeout=120)
+    port = str(41_000 + os.getpid() % 20_000)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1"]
+    launch += ["--master-addr", "127.0.0.1", "--master-port", port]
+    words = ["-m", "gra2seq.cli", "train", str(config), f"run={two}", *goal, "num_nodes=2"]
+    machines = [
+        subprocess.Popen([*launch, "--node-rank", str(rank), *words], stderr=subprocess.DEVNULL) for rank in (1, 0)
+    ]
+    assert [machine.wait(timeout=180) for machine in machines] == [0, 0]
+    for a, b in zip(losses(one), losses(two), strict=True):
+        assert a["loss"] == pytest.approx(b["loss"], rel=2e-4)
+
+
 def test_a_loss_that_is_not_finite_stops_and_names_the_batch(tmp_path, monkeypatch):
     run(tmp_path / "run", max_steps=4, save_every=2)
     before = (tmp_path / "run" / "last.safetensors").read_bytes()

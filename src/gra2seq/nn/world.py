@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, distributed
-from torch.distributed.nn.functional import all_reduce
 
 
 def in_company() -> bool:
@@ -13,7 +14,25 @@ def in_company() -> bool:
 
 def total(x: Tensor) -> Tensor:
     """The sum of `x` over all processes; gradients pass through it."""
-    return all_reduce(x) if in_company() else x  # type: ignore[no-untyped-call]
+    if not in_company():
+        return x
+    return _Total.apply(x)  # type: ignore[no-untyped-call, no-any-return]
+
+
+class _Total(torch.autograd.Function):
+    """Every process's input is in every process's sum, so the gradient is the sum of all processes' gradients."""
+
+    @staticmethod
+    def forward(_ctx: Any, x: Tensor) -> Tensor:
+        result = x.clone(memory_format=torch.contiguous_format)
+        distributed.all_reduce(result)
+        return result
+
+    @staticmethod
+    def backward(_ctx: Any, grad: Tensor) -> Tensor:
+        result = grad.clone(memory_format=torch.contiguous_format)
+        distributed.all_reduce(result)
+        return result
 
 
 def gather(x: Tensor) -> Tensor:
