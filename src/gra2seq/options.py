@@ -17,6 +17,9 @@ from gra2seq.data.batches import Recipe
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas
 
+JUDGE = "sketch-a-net"  # the classifier behind Rec; every other model draws
+JUDGE_SIDE = 225  # pixels of the pictures it sees
+
 
 @dataclass(frozen=True)
 class Options:
@@ -84,8 +87,12 @@ class Options:
         """A halving a convolution, and one by pooling."""
         return int(2 ** (len(self.channels) + 1))
 
-    def recipe(self, scale: float) -> Recipe:
+    def recipe(self, scale: float, categories: tuple[str, ...] = ()) -> Recipe:
         """How sketches are prepared for this model."""
+        if self.model == JUDGE:
+            return Recipe(
+                scale=scale, nodes=self.nodes, patches=False, picture=JUDGE_SIDE, augment=True, categories=categories
+            )
         return Recipe(
             scale=scale,
             canvas=Canvas(self.side, self.pen, self.patch),

@@ -21,12 +21,14 @@ from torch.utils.data import DataLoader, Dataset
 
 from gra2seq.errors import UserError
 from gra2seq.nn.patch_cnn import Blocks
+from gra2seq.sketch.augment import picture
 from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.masking import Hole, look
 from gra2seq.sketch.patches import NODES
 from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
 from gra2seq.sketch.strokes import DOWN, END, UP, Floats, Ints, Sketch
 
+NO_BLOCKS = Blocks((), torch.empty(0, 4, dtype=torch.int32))
 BOX = 255.0  # a sketch is drawn with its longer side this long, as QuickDraw's are, around the origin
 POOL = 50  # batches that are sorted by length together: long enough to fit, short enough to mix
 
@@ -44,6 +46,10 @@ class Recipe:
     jitter: float = 0.0  # each point is moved by up to this many pixels in training (dequantising)
     random_links: bool = False
     skip_blank: bool = True  # paper is 0 (sketch/quadtree.py)
+    patches: bool = True  # False for models that see none
+    picture: int = 0  # side of a picture of the whole sketch, for models that see one
+    augment: bool = False  # change pictures a little in training
+    categories: tuple[str, ...] = ()  # what labels count through
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,8 @@ class Batch:
     links: Tensor | None  # (B, N, N) random numbers for random links
     noise: Tensor | None  # (B, code) of the code; None in use, where the code is its mean
     rows: Tensor  # (B, 1 + T, 5) stroke-5, the first one is the start of a sketch; scaled
+    pictures: Tensor  # (B, side, side) of 0 to 255; side is 0 for models that see no picture
+    labels: Tensor  # (B,) number of the category; -1 where it is none of the recipe's
     names: tuple[str, ...]  # who is in it, for messages
 
     def __len__(self) -> int:
@@ -135,7 +143,7 @@ def prepare(
     places: list[Ints] = []
     valid = np.zeros((count, nodes), bool)
     centres = np.zeros((count, nodes, 2), np.float32)
-    for number, sketch in enumerate(sketches):
+    for number, sketch in enumerate(sketches if recipe.patches else ()):
         seen = look(
             sketch,
             recipe.canvas,
@@ -152,16 +160,31 @@ def prepare(
         valid[number, :there] = ~seen.masked
         centres[number, :there] = seen.centres
     return Batch(
-        blocks=Blocks.of(number_blocks(together(cut), recipe.skip_blank)),
-        places=torch.from_numpy(np.concatenate(places)),
+        blocks=Blocks.of(number_blocks(together(cut), recipe.skip_blank)) if cut else NO_BLOCKS,
+        places=torch.from_numpy(np.concatenate(places)) if places else torch.empty(0, dtype=torch.int64),
         valid=torch.from_numpy(valid),
         centres=torch.from_numpy(centres),
         uniform=torch.from_numpy(uniform),
         links=_links(sketches, generators, nodes) if recipe.random_links else None,
         noise=_stack([g.standard_normal(recipe.code, dtype=np.float32) for g in generators]) if generators else None,
         rows=_rows(sketches, recipe, generators) if with_rows else torch.zeros(count, 1, 5),
+        pictures=_pictures(sketches, recipe, generators),
+        labels=_labels(sketches, recipe.categories),
         names=tuple(sketch.key for sketch in sketches),
     )
+
+
+def _pictures(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random.Generator] | None) -> Tensor:
+    if recipe.picture == 0:
+        return torch.empty(len(sketches), 0, 0, dtype=torch.uint8)
+    changes = generators if generators is not None and recipe.augment else [None] * len(sketches)
+    drawn = [picture(s, recipe.picture, change) for s, change in zip(sketches, changes, strict=True)]
+    return torch.from_numpy(np.stack(drawn))
+
+
+def _labels(sketches: Sequence[Sketch], categories: tuple[str, ...]) -> Tensor:
+    numbers = {category: number for number, category in enumerate(categories)}
+    return torch.tensor([numbers.get(sketch.category, -1) for sketch in sketches])
 
 
 def _stack(arrays: list[Floats]) -> Tensor:

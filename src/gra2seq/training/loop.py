@@ -21,18 +21,20 @@ from torch import Tensor, nn
 
 from gra2seq.data.batches import Batch, Schedule, Share, Steps, prepare, stream
 from gra2seq.data.datasets import Dataset, open_dataset
+from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
 from gra2seq.memory import keep_freed_memory
 from gra2seq.model import Model
-from gra2seq.models import build
+from gra2seq.models import network_of
 from gra2seq.models.sketch_model import SketchModel
-from gra2seq.options import Options
+from gra2seq.options import JUDGE, Options
 from gra2seq.sketch.masking import Draws
 from gra2seq.training import checkpoint, manifest
 from gra2seq.training.gallery import write_gallery
 from gra2seq.training.logs import Logs
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8  # Adam's, as in the paper
+TEST = "test.json"  # figures of a judge on the whole test split
 VALID_SEED = 20230  # of the masks of the validation split: the same damage in every run
 
 
@@ -104,7 +106,7 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     )
     fabric.launch()
     torch.manual_seed(options.seed)
-    network = build(options)
+    network = network_of(options, dataset.categories)
     optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate, betas=BETAS, eps=EPSILON, fused=True)
 
     state = Progress()
@@ -124,6 +126,11 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     module, optimizer = fabric.setup(network, optimizer)
     with Logs(run, state.step, writing=fabric.is_global_zero) as logs:
         _steps(fabric, module, network, optimizer, options, dataset, state, logs, watch)
+    if fabric.is_global_zero and state.finished and options.model == JUDGE and len(dataset.test):
+        checkpoint.load_weights(run / checkpoint.WEIGHTS, network)
+        test = Validation(options, dataset, network, dataset.test, most=len(dataset.test))
+        figures = {**test.losses(), "sketches": len(test.indices), "categories": list(dataset.categories)}
+        checkpoint.write_json(run / TEST, figures)  # its accuracy is the ceiling of every Rec it gives
     fabric.barrier()
     return run
 
@@ -131,7 +138,7 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
 def _steps(
     fabric: Fabric,
     module: nn.Module,
-    network: SketchModel,
+    network: nn.Module,
     optimizer: torch.optim.Optimizer,
     options: Options,
     dataset: Dataset,
@@ -139,7 +146,7 @@ def _steps(
     logs: Logs,
     watch: Watch | None,
 ) -> None:
-    recipe = options.recipe(dataset.scale)
+    recipe = options.recipe(dataset.scale, dataset.categories)
     counts = np.asarray(dataset.store.point_counts[dataset.train], np.int64)
     short = dataset.train[counts <= options.max_points]
     if len(short) == 0:
@@ -147,7 +154,10 @@ def _steps(
     schedule = Schedule(counts[counts <= options.max_points], options.batch, options.seed)
     share = Share(fabric.global_rank, fabric.world_size)
     steps = Steps(dataset.store, short, recipe, schedule, share)
-    validate = Validation(options, dataset, network) if fabric.is_global_zero else None
+    judged_on = dataset.valid if len(dataset.valid) else dataset.train
+    validate = (
+        Validation(options, dataset, network, judged_on, options.validate_sketches) if fabric.is_global_zero else None
+    )
     run, clock = Path(options.run), Clock(options.batch)
     if len(short) < len(dataset.train) and watch is not None and fabric.is_global_zero:
         left_out = len(dataset.train) - len(short)
@@ -260,24 +270,23 @@ def _guard(values: dict[str, float], terms: dict[str, Tensor], step: int, batch:
 class Validation:
     """The loss on sketches it does not learn from, a gallery of drawings, and the best weights so far."""
 
-    def __init__(self, options: Options, dataset: Dataset, network: SketchModel) -> None:
+    def __init__(self, options: Options, dataset: Dataset, network: nn.Module, indices: Indices, most: int) -> None:
         self.options, self.dataset, self.network = options, dataset, network
-        self.recipe = options.recipe(dataset.scale)
-        indices = dataset.valid if len(dataset.valid) else dataset.train
-        counts = dataset.store.point_counts[indices]
-        indices = indices[counts <= options.max_points]
-        spread = np.linspace(0, len(indices) - 1, min(options.validate_sketches, len(indices))).astype(int)
+        self.recipe = options.recipe(dataset.scale, dataset.categories)
+        if options.model != JUDGE:  # a judge sees pictures, however many points they have
+            indices = indices[dataset.store.point_counts[indices] <= options.max_points]
+        spread = np.linspace(0, len(indices) - 1, min(most, len(indices))).astype(int)
         chosen = indices[np.unique(spread)]
         self.indices = chosen[np.argsort(dataset.store.point_counts[chosen], kind="stable")]
+        self.with_rows = options.model != JUDGE
         self.draws = Draws.make(len(self.indices), VALID_SEED, options.nodes).numbers
 
     def __call__(self, state: Progress, logs: Logs, run: Path) -> float:
-        self.network.eval()
-        totals = self._losses()
+        totals = self.losses()
         loss = totals["loss"]
         logs.valid(state.step, totals)
-        model = Model(self.network, self.options, self.recipe, self.dataset.categories)
-        if self.options.gallery:
+        if self.options.gallery and isinstance(self.network, SketchModel):
+            model = Model(self.network, self.options, self.recipe, self.dataset.categories)
             shown = np.linspace(0, len(self.indices) - 1, self.options.gallery).astype(int)
             sketches = [self.dataset.store[int(self.indices[i])] for i in shown]
             write_gallery(run / "gallery" / f"step-{state.step:07d}.png", model, sketches, self.draws[shown])
@@ -290,16 +299,20 @@ class Validation:
         return loss
 
     @torch.inference_mode()
-    def _losses(self) -> dict[str, float]:
+    def losses(self) -> dict[str, float]:
+        """Means over the sketches of each loss term and figure."""
+        self.network.eval()
         totals: dict[str, float] = {}
         size = min(self.options.batch, 256)
         device = next(self.network.parameters()).device
         for start in range(0, len(self.indices), size):
             part = slice(start, start + size)
             sketches = [self.dataset.store[int(i)] for i in self.indices[part]]
-            batch = prepare(sketches, self.recipe, draws=self.draws[part], probability=self.options.mask)
-            terms, _ = self.network(batch.to(device))
-            for name, value in [("loss", torch.stack(list(terms.values())).sum()), *terms.items()]:
+            batch = prepare(
+                sketches, self.recipe, draws=self.draws[part], probability=self.options.mask, with_rows=self.with_rows
+            )
+            terms, figures = self.network(batch.to(device))
+            for name, value in {"loss": torch.stack(list(terms.values())).sum(), **terms, **figures}.items():
                 totals[name] = totals.get(name, 0.0) + float(value) * len(sketches) / len(self.indices)
         return totals
 

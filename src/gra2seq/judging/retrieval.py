@@ -1,0 +1,254 @@
+"""Ret@k: is a redrawn sketch's code still nearest to the code of the sketch it was drawn from?
+
+A query's rank is the number of gallery codes, other than its target, that are as near as the target or nearer: ties
+are broken against us. Distances are compared, never listed: blocks of queries meet tiles of the gallery in one matrix
+product, so memory stays flat, and only what a product cannot decide because of rounding is computed exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from gra2seq.errors import UserError
+from gra2seq.sketch.strokes import Doubles, Ints
+
+KS = (1, 10, 50)  # the paper's
+BLOCK = 2048  # queries, and gallery codes, of one product: 16 MB
+GLANCE = 32  # leading principal directions that are looked at first
+TIE = 1e-12  # squared distances that differ by less than this share are equal
+PAIRS = 1 << 15  # computed exactly at a time: 32 MB of differences at 128 numbers a code
+DOUBTS_PER_QUERY = 16  # in a tile, on average; more of them, and the tile is multiplied again in double precision
+SINGLE, DOUBLE = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
+
+
+def retrieval(queries: ArrayLike, gallery: ArrayLike, ks: Sequence[int] = KS) -> dict[int, float]:
+    """Share of the queries whose target, the gallery code of the same number, is among the k nearest.
+
+    A k as large as the gallery or larger is trivially 1: whatever is there is among all there is.
+    """
+    if not ks or any(k < 1 for k in ks):
+        raise UserError(f"top-k needs whole numbers from 1 on, got {list(ks)}")
+    rank = ranks(queries, gallery, most=max(ks))
+    if len(rank) == 0:
+        raise UserError("there is no query: retrieval needs at least one sketch")
+    return {int(k): float((rank < k).mean()) for k in ks}
+
+
+def ranks(
+    queries: ArrayLike,
+    gallery: ArrayLike,
+    targets: ArrayLike | None = None,
+    block: int = BLOCK,
+    most: int | None = None,
+) -> Ints:
+    """For each query the number of gallery codes other than its target that are as near as the target or nearer. (n,)
+
+    `targets` are the numbers of the targets in the gallery; without them query i looks for gallery code i. With
+    `most` counting stops there: a rank of `most` or more is given as `most`. That saves nearly all the work on
+    queries that have lost their target.
+    """
+    search = _Search.of(_codes(queries, "query"), _codes(gallery, "gallery"), targets)
+    if block < 1 or (most is not None and most < 1):
+        raise UserError(f"block={block} and most={most} must be at least 1")
+    limit = len(search.place) + 1 if most is None else most
+    count = np.full(len(search.queries), -1, np.int64)  # the target finds itself
+    active = np.arange(len(count))
+    glance_pays = search.glance is not None
+    for number, start in enumerate(range(0, len(search.gallery), block)):
+        tile = slice(start, min(start + block, len(search.gallery)))
+        active = active[count[active] < limit]
+        glancing = search.glance is not None and (glance_pays or number % 8 == 0)
+        seen = 0
+        for first in range(0, len(active), block):
+            who = active[first : first + block]
+            if glancing:
+                who = who[search.glance_at(who, tile)]
+                seen += len(who)
+            if len(who):
+                count[who] += search.nearer(who, tile)
+        if glancing:
+            glance_pays = seen < len(active) / 2
+    return np.minimum(count, limit)
+
+
+def exact_squares(queries: Doubles, gallery: Doubles) -> Doubles:
+    """Squared distances of rows, in double precision and always in the same order: equal codes, equal distances."""
+    way = queries - gallery
+    squares: Doubles = np.square(way, out=way).sum(axis=1)
+    return squares
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Queries and distinct gallery codes, ready to be compared.
+
+    With everything seen from the middle of the gallery, half of d² - |q|² is |g|²/2 - q·g: one product gives it, and
+    a code is nearer than the target where it is smaller than the target's, `bar`.
+    """
+
+    queries: Doubles  # (n, D) as given, times a power of two
+    gallery: Doubles  # (m, D) distinct codes
+    times: Ints  # (m,) how often each occurs
+    place: Ints  # (gallery codes as given,) its number among the distinct ones
+    squares: Doubles  # (n,) squared distance of each query to its target
+    bar: Doubles  # (n,)
+    middle: Doubles  # (D,)
+    query_norm: Doubles  # (n,) from the middle
+    gallery_norm: Doubles  # (m,)
+    query_rows: Tensor  # (n, D + 1) [-q, 1]
+    gallery_rows: Tensor  # (m, D + 1) [g, |g|²/2]
+    glance: tuple[Tensor, Tensor] | None  # the same for the leading directions, the rest by its norm: a lower bound
+
+    @staticmethod
+    def of(queries: Doubles, gallery: Doubles, targets: ArrayLike | None) -> _Search:
+        if queries.shape[1] != gallery.shape[1]:
+            raise UserError(
+                f"queries have {queries.shape[1]} numbers a code, the gallery {gallery.shape[1]}: "
+                "encode both with the same model"
+            )
+        if len(gallery) < 2:
+            raise UserError(f"a gallery of {len(gallery)} sketches has nothing to be confused with: give 2 or more")
+        target = _targets(targets, len(queries), len(gallery))
+        # Powers of two change no digit, and keep squares far from overflow.
+        largest = max(float(np.abs(gallery).max(initial=0)), float(np.abs(queries).max(initial=0)))
+        shift = -math.frexp(largest)[1]
+        queries, gallery = np.ldexp(queries, shift), np.ldexp(gallery, shift)
+        squares = np.empty(len(queries))
+        for start in range(0, len(queries), PAIRS):
+            part = slice(start, start + PAIRS)
+            squares[part] = exact_squares(queries[part], gallery[target[part]])
+        gallery, times, place = _distinct(gallery)
+        middle = gallery.mean(axis=0)
+        centred = gallery - middle
+        directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]  # the widest first
+        gallery_norm = np.linalg.norm(centred, axis=1)
+        gallery_turned = torch.from_numpy(centred @ directions)
+        centred = queries - middle
+        query_norm = np.linalg.norm(centred, axis=1)
+        query_turned = torch.from_numpy(centred @ directions)
+        half = torch.from_numpy(gallery_norm**2 / 2).unsqueeze(1)
+        one = torch.ones(len(queries), 1, dtype=torch.float64)
+        glance = None
+        if gallery.shape[1] >= 3 * GLANCE:
+            query_rest = torch.linalg.vector_norm(query_turned[:, GLANCE:], dim=1, keepdim=True)
+            gallery_rest = torch.linalg.vector_norm(gallery_turned[:, GLANCE:], dim=1, keepdim=True)
+            glance = (
+                torch.cat([-query_turned[:, :GLANCE], -query_rest, one], dim=1).float(),
+                torch.cat([gallery_turned[:, :GLANCE], gallery_rest, half], dim=1).float(),
+            )
+        return _Search(
+            queries,
+            gallery,
+            times,
+            place,
+            squares,
+            (squares - query_norm**2) / 2,
+            middle,
+            query_norm,
+            gallery_norm,
+            torch.cat([-query_turned.float(), one.float()], dim=1),
+            torch.cat([gallery_turned.float(), half.float()], dim=1),
+            glance,
+        )
+
+    def glance_at(self, who: Ints, tile: slice) -> NDArray[np.bool_]:
+        """Which of these queries may have a nearer code in the tile. |q·g| of the rest is at most the norms'."""
+        assert self.glance is not None
+        least = (self.glance[0][torch.from_numpy(who)] @ self.glance[1][tile].T).amin(dim=1)
+        bar = torch.from_numpy(self.bar[who] + 2 * self._rounding(who, tile, SINGLE))
+        return np.asarray((least <= bar).numpy())
+
+    def nearer(self, who: Ints, tile: slice) -> Ints:
+        """How many codes of the tile are as near to each of these queries as its target is, or nearer."""
+        values = self.query_rows[torch.from_numpy(who)] @ self.gallery_rows[tile].T  # (n, w)
+        count, doubts = self._decide(values, who, tile, SINGLE)
+        if len(doubts[0]) > DOUBTS_PER_QUERY * len(who):
+            # Codes crowd together, compared to the width of the whole gallery.
+            wide = self.gallery[tile] - self.middle
+            values = torch.from_numpy((self.middle - self.queries[who]) @ wide.T)
+            values += torch.from_numpy(self.gallery_norm[tile] ** 2 / 2)
+            count, doubts = self._decide(values, who, tile, DOUBLE)
+        row, column = doubts
+        column = column + tile.start
+        for start in range(0, len(row), PAIRS):
+            rows, columns = row[start : start + PAIRS], column[start : start + PAIRS]
+            squares = exact_squares(self.queries[who[rows]], self.gallery[columns])
+            hit = squares <= self.squares[who[rows]] * (1 + TIE)
+            np.add.at(count, rows[hit], self.times[columns[hit]])
+        return count
+
+    def _decide(self, values: Tensor, who: Ints, tile: slice, eps: float) -> tuple[Ints, tuple[Ints, Ints]]:
+        """Surely nearer codes of each query, and the pairs (row, column) that rounding leaves in doubt."""
+        rounding = self._rounding(who, tile, eps)
+        low, high = (
+            torch.from_numpy(self.bar[who] + sign * rounding).to(values.dtype).unsqueeze(1) for sign in (-1, 1)
+        )
+        count = np.zeros(len(who), np.int64)
+        rows = torch.nonzero(values.amin(dim=1, keepdim=True) <= high)[:, 0]  # most have nothing near in most tiles
+        values, low, high = values[rows], low[rows], high[rows]
+        sure = values < low
+        times = self.times[tile]
+        if (times == 1).all():
+            count[rows.numpy()] = sure.sum(dim=1).numpy()
+        else:
+            count[rows.numpy()] = (sure.double() @ torch.from_numpy(times).double()).long().numpy()
+        row, column = torch.nonzero((values <= high) & ~sure, as_tuple=True)
+        return count, (rows[row].numpy(), column.numpy())
+
+    def _rounding(self, who: Ints, tile: slice, eps: float) -> Doubles:
+        """More than what rounding can do to a product of D + 2 numbers, to the bar, and to the middle."""
+        far = float(self.gallery_norm[tile].max())
+        near = self.query_norm[who]
+        digits = len(self.middle)
+        size = near * far + far**2 + np.abs(self.bar[who])
+        # Taking the middle away, and turning, leave an error of the size of the codes themselves (at most 1).
+        moved = DOUBLE * digits * 4 * (near + far + DOUBLE * digits)
+        bound: Doubles = eps * (digits + 16) * size + moved + DOUBLE * near**2 + float(np.finfo(np.float32).tiny)
+        return bound
+
+
+def _codes(codes: ArrayLike, who: str) -> Doubles:
+    array = np.asarray(codes)
+    if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
+        raise UserError(f"{who} codes must be numbers of shape (n, code), got {array.dtype} of shape {array.shape}")
+    array = array.astype(np.float64) + 0.0  # no -0
+    wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if len(wrong):
+        raise UserError(
+            f"{len(wrong)} of {len(array)} {who} codes hold NaN or infinite numbers (the first is number {wrong[0]}): "
+            "the model has diverged; take an earlier checkpoint or train again with a lower learning rate"
+        )
+    return array
+
+
+def _targets(targets: ArrayLike | None, queries: int, gallery: int) -> Ints:
+    if targets is None:
+        if queries != gallery:
+            raise UserError(f"{queries} queries for a gallery of {gallery}: say with `targets` which belongs to which")
+        return np.arange(queries)
+    target = np.asarray(targets)
+    if target.shape != (queries,) or (target.dtype.kind not in "iu" and queries):
+        raise UserError(f"targets must be {queries} whole numbers, got {target.dtype} of shape {target.shape}")
+    if queries and not (0 <= target.min() and target.max() < gallery):
+        raise UserError(f"targets must lie between 0 and {gallery - 1}")
+    return target.astype(np.int64)
+
+
+def _distinct(gallery: Doubles) -> tuple[Doubles, Ints, Ints]:
+    """Distinct codes, how often each occurs, and where each code went. A collapsed model gives one code for all.
+
+    In an order that has nothing to do with the codes, so that every tile shows a bit of everything.
+    """
+    rows = np.ascontiguousarray(gallery).view(np.dtype((np.void, gallery.shape[1] * gallery.itemsize)))[:, 0]
+    _, first, place, times = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
+    order = np.random.Generator(np.random.PCG64(0)).permutation(len(first))
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return gallery[first[order]], times[order].astype(np.int64), back[place].astype(np.int64)

@@ -1,0 +1,51 @@
+"""Pictures of whole sketches for models that see pixels, and the small changes that let a classifier learn more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from gra2seq.sketch.canvas import Pixels
+from gra2seq.sketch.strokes import Floats, Sketch
+
+LINE = 1 / 90  # width of the pen, of the picture's side
+MARGIN = 1 / 16  # of the side, free on all sides of a sketch that is not changed
+SUBPIXEL = 4  # bits behind the point of OpenCV's coordinates
+MOST_TURN = np.radians(12)
+LEAST_SIZE = 0.8
+
+
+def picture(sketch: Sketch, side: int, random: np.random.Generator | None = None) -> Pixels:
+    """(side, side) white strokes on black, centred, aspect kept, smooth; with `random`, changed a little first."""
+    left, top, width, height = sketch.box
+    extent = max(width, height)
+    middle = np.array([left + width / 2, top + height / 2])
+    points = (sketch.points - middle) / (extent if extent > 0 else 1.0)  # longer side 1, around the origin
+    if random is not None:
+        points = changed(points, random)
+    room = side * (1 - 2 * MARGIN)
+    fine = np.rint((points * room + side / 2) * (1 << SUBPIXEL)).astype(np.int32)
+    strokes = [np.repeat(s, 2, axis=0) if len(s) == 1 else s for s in np.split(fine, sketch.starts[1:])]
+    pixels = np.zeros((side, side), np.uint8)
+    cv2.polylines(pixels, strokes, False, 255, max(1, round(side * LINE)), cv2.LINE_AA, SUBPIXEL)
+    return pixels
+
+
+def changed(points: NDArray[Any], random: np.random.Generator) -> Floats:
+    """Mirrored half the time, turned, shrunk along each axis and moved, all a little; never out of the box."""
+    turn = random.uniform(-MOST_TURN, MOST_TURN)
+    turning = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    points = points @ turning
+    if random.random() < 0.5:
+        points = points * [-1, 1]
+    low, high = points.min(axis=0), points.max(axis=0)
+    points = points - (low + high) / 2
+    extent = max(float((high - low).max()), 1e-6)
+    size = random.uniform(LEAST_SIZE, 1.0, 2) * min(1.0, 1 / extent)
+    points = points * size
+    spare = (1 - (high - low) * size) / 2
+    moved: Floats = (points + random.uniform(-1, 1, 2) * np.minimum(spare, 0.1)).astype(np.float32)
+    return moved
