@@ -106,8 +106,21 @@ def test_data_info_and_convert(call, tmp_path, monkeypatch):
     for target in ("some.npz", "some.json", "some.store", "again.ndjson"):
         code, out, err = call("data", "convert", "some.ndjson.gz", "-o", target, "--json")
         assert code == 0, err
-        assert json.loads(out) == {"sketches": 30, "out": target}
+        assert json.loads(out) == {"sketches": 30, "out": target, "files": [target]}
         assert json.loads(call("data", "info", target, "--json")[1])["sketches"] == 30
+
+
+def test_a_store_is_read_where_a_file_is(call, tmp_path, tiny_run, cat):
+    assert call("data", "convert", cat, "-o", tmp_path / "cat.store")[0] == 0
+    code, _, err = call("redraw", tmp_path / "cat.store", "--model", tiny_run, "-o", tmp_path / "again.svg")
+    assert code == 0, err
+
+
+def test_several_drawings_as_svg_are_numbered_files(call, tmp_path):
+    write(tmp_path / "a.ndjson", [("", sketch) for sketch in doodles(3)])
+    code, out, _ = call("data", "convert", tmp_path / "a.ndjson", "-o", tmp_path / "b.svg", "--json")
+    assert code == 0
+    assert [name.rsplit("/", 1)[1] for name in json.loads(out)["files"]] == ["b-000.svg", "b-001.svg", "b-002.svg"]
 
 
 def test_doctor(call):
@@ -202,7 +215,12 @@ def test_unknown_category_and_data(call, tmp_path):
 
 
 def test_a_damaged_model_is_refused(call, tmp_path, cat):
-    for name, content in (("config.json", b"{"), ("config.json", b"[]"), ("config.json", b'{"options": {}}')):
+    for name, content in (
+        ("config.json", b"{"),
+        ("config.json", b"[]"),
+        ("config.json", b'{"options": {}}'),
+        ("config.json", b'{"options": [1], "scale": 1, "categories": []}'),
+    ):
         folder = tmp_path / "model"
         folder.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)

@@ -39,6 +39,20 @@ def test_file_then_changes(tmp_path):
         ({"channels": 8}, "list"),
         ({"learning_rate": None}, "number"),
         ({"save_every": 0}, "at least 1"),
+        ({"validate_sketches": 0}, "at least 1"),
+        ({"max_steps": 0}, "at least 1"),
+        ({"workers": -1}, "negative"),
+        ({"clusters": -1}, "negative"),
+        ({"learning_rate": float("nan")}, "more than 0"),
+        ({"learning_rate": float("inf")}, "finite"),
+        ({"decay": -1}, "more than 0"),
+        ({"clip_at": 0}, "more than 0"),
+        ({"precision": "bf16-mixed"}, "32-true"),
+        ({"accelerator": "foo"}, "cpu"),
+        ({"channels": [8, 8, 8, 0]}, "one or more"),
+        ({"batch": 15, "devices": 2}, "multiple"),
+        ({"preset": [1]}, "unknown preset"),
+        ({1: 2}, "unknown option"),
     ],
 )
 def test_what_is_wrong_is_said(values, words):
@@ -56,5 +70,8 @@ def test_bad_files(tmp_path):
     with pytest.raises(UserError, match="name: value"):
         read_options(tmp_path / "list.yaml")
     (tmp_path / "ok.yaml").write_text("")
+    with pytest.raises(UserError, match="quotes"):
+        read_options(tmp_path / "ok.yaml", ["run=["])
+    assert "~" not in read_options(tmp_path / "ok.yaml", ["run=~/x"]).run
     with pytest.raises(UserError, match="name=value"):
         read_options(tmp_path / "ok.yaml", ["seed"])

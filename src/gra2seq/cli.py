@@ -13,6 +13,7 @@ from rich.console import Console
 from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
+    from gra2seq.model import Model
     from gra2seq.sketch.masking import Hole
     from gra2seq.sketch.strokes import Sketch
 
@@ -32,6 +33,7 @@ Temperature = Annotated[float, typer.Option(help="0 draws the likeliest line, 1 
 Seed = Annotated[int, typer.Option(min=0, help="The same seed draws the same sketch.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help=".svg, .png, .ndjson, .json or .npz")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
+RunFolder = Annotated[Path | None, typer.Argument(help="Folder of a run; without it an untrained model is judged.")]
 Limit = Annotated[int, typer.Option(min=1, help="Take at most so many sketches of all files.")]
 
 
@@ -45,14 +47,21 @@ def train(
 ) -> None:
     """Train a model."""
     from gra2seq.options import read_options
+    from gra2seq.training.loop import Stopped
     from gra2seq.training.loop import train as run_training
+    from gra2seq.training.manifest import rank
     from gra2seq.training.progress import show
 
     more = [f"devices={devices}"] if devices is not None else []
     options = read_options(config, [*(changes or []), *more])
-    with show(say, options) as watch:
-        run = run_training(options, resume=resume, watch=watch)
-    _answer(as_json, {"run": str(run)}, f"The model is in {run}")
+    try:
+        with show(say, options) as watch:
+            run = run_training(options, resume=resume, watch=watch)
+    except Stopped as stop:
+        say.print(str(stop))
+        raise typer.Exit(130) from None
+    if rank() == 0:  # of several processes one answers
+        _answer(as_json, {"run": str(run)}, f"The model is in {run}")
 
 
 @app.command()
@@ -108,6 +117,81 @@ def graph(
     sketches = _read(files, limit)
     draw_links(load(model), sketches, tuple(links or ("temporal", "spatial", "synonymous")), out)
     _answer(as_json, {"sketches": len(sketches), "out": str(out)}, f"The picture is in {out}")
+
+
+@app.command()
+def evaluate(
+    run: RunFolder = None,
+    source: Annotated[list[str] | None, typer.Option("--data", help="Files, a folder or a store of drawings.")] = None,
+    name: Annotated[str | None, typer.Option("--set", help="A named set of the data: DS1-small, OPEN8, …")] = None,
+    split: Annotated[str, typer.Option(help="train, valid or test")] = "test",
+    mask: Annotated[
+        list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")] = 1,
+    judge: Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")] = None,
+    direction: Annotated[str, typer.Option(help="Who asks in Ret: redrawn or original.")] = "redrawn",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder for tables; default: evaluation/ in the run.")
+    ] = None,
+    preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
+    seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Rec, Ret and Chamfer distance of a model: the rows of the paper's Tables 1 and 2."""
+    from gra2seq.data.datasets import open_dataset
+    from gra2seq.judging import evaluate as judging
+    from gra2seq.judging.judge import load_judge
+    from gra2seq.judging.tables import to_markdown
+    from gra2seq.training.progress import counting
+
+    dataset = open_dataset(_sources(source), name=name)
+    model, title = _model_or_fresh(run, preset, seed, dataset.scale)
+    folder = out or (run / "evaluation" if run else None)
+    with counting(say) as progress:
+        rows = judging.evaluate(
+            model,
+            dataset,
+            name=title,
+            split=split,
+            masks=mask or [0.0, 0.1, 0.3],
+            seeds=range(seeds),
+            judge=load_judge(judge) if judge else None,
+            direction=direction,
+            keep=folder / "kept" if folder else None,
+            progress=progress,
+        )
+    if folder:
+        judging.write_tables(rows, folder, f"{dataset.name}-{split}")
+        say.print(f"The tables are in {folder}")
+    print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
+
+
+@app.command()
+def synonyms(
+    run: RunFolder = None,
+    source: Annotated[
+        list[str] | None, typer.Option("--data", help="Drawings with part labels, or doodles:1000.")
+    ] = None,
+    links: Annotated[list[str] | None, typer.Option(help="Proximities; default: all four.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many sketches of each file.")] = 1000,
+    preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
+    seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Do links join patches that show the same part? The share of links that do, against chance."""
+    from gra2seq.data.info import labelled
+    from gra2seq.judging.synonyms import synonyms as count
+
+    sketches = labelled(_sources(source), limit)
+    model, _ = _model_or_fresh(run, preset, seed, 30.0)
+    rows = count(model, sketches, tuple(links or ("synonymous", "temporal", "spatial", "random")))
+    if as_json:
+        print(json.dumps({"rows": rows}))
+    else:
+        for row in rows:
+            rates = "  ".join(f"{name} {_share(row[name])}" for name in ("rate", "rate_far", "chance", "chance_far"))
+            print(f"{row['category']:>24}  {row['links']:<11} {rates}  {row['edges']} links")
 
 
 @app.command()
@@ -167,8 +251,9 @@ def convert(
     """Between all formats, and into the memory-mapped store."""
     from gra2seq.data.info import convert as run_conversion
 
-    count = run_conversion(files, out, simplify=simplify, labels=labels)
-    _answer(as_json, {"sketches": count, "out": str(out)}, f"{count} sketches are in {out}")
+    count, written = run_conversion(files, out, simplify=simplify, labels=labels)
+    answer = {"sketches": count, "out": str(out), "files": [str(path) for path in written]}
+    _answer(as_json, answer, f"{count} sketches are in {', '.join(map(str, written[:3]))}")
 
 
 @data.command()
@@ -186,6 +271,40 @@ def download(
     with bytes_bar(say) as progress:
         paths = fetch(names, folder, base=base or OFFICIAL_BASE, progress=progress)
     _answer(as_json, {"files": [str(path) for path in paths]}, f"{len(paths)} files are in {folder}")
+
+
+def _sources(source: list[str] | None) -> str | list[str]:
+    if not source:
+        raise UserError("say what to judge it on: --data FILES, a folder, a store, or doodles:1000")
+    return source[0] if len(source) == 1 else source
+
+
+def _model_or_fresh(run: Path | None, preset: str, seed: int, scale: float) -> tuple[Model, str]:
+    from gra2seq.model import load, untrained
+    from gra2seq.options import options
+
+    if run is not None:
+        model = load(run)
+        return model, model.options.model
+    chosen = options({"preset": preset, "seed": seed})
+    return untrained(chosen, scale), f"{chosen.model} (untrained {preset}, seed {seed})"
+
+
+def _share(value: float | None) -> str:
+    return "    -" if value is None else f"{value:5.3f}"
+
+
+def _spread(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "--links")) -> list[str]:
+    """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option."""
+    spread: list[str] = []
+    current = ""
+    for word in words:
+        if word.startswith("-"):
+            current = word if word in options else ""
+        elif current and spread[-1] != current:
+            spread.append(current)
+        spread.append(word)
+    return spread
 
 
 def _draw_again(
@@ -214,11 +333,11 @@ def _draw_again(
 
 
 def _read(paths: list[Path], limit: int) -> list[Sketch]:
-    from gra2seq.sketch.files import read
+    from gra2seq.data.info import records_of
 
     sketches: list[Sketch] = []
     for path in paths:
-        for _, sketch in read(path):
+        for _, sketch in records_of(path):
             if len(sketches) == limit:
                 say.print(f"only the first {limit} sketches are taken: raise --limit for more")
                 return sketches
@@ -246,12 +365,11 @@ def _answer(as_json: bool, value: dict[str, Any], words: str) -> None:
 def main() -> None:
     """Entry point: errors a user can mend are one line and exit code 2; a Ctrl-C is 130."""
     try:
-        app()
+        app(_spread(sys.argv[1:]))
     except UserError as error:
         say.print(f"gra2seq: {error}", style="red", markup=False)
         sys.exit(2)
     except KeyboardInterrupt:
-        say.print("stopped; `--resume` goes on from the last checkpoint of a training")
         sys.exit(130)
 
 

@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gra2seq.data.batches import BOX, Recipe, content_seed, generator, prepare
+from gra2seq.data.batches import Recipe, content_seed, generator, prepare
+from gra2seq.data.datasets import BOX
 from gra2seq.errors import UserError
 from gra2seq.models import build
 from gra2seq.models.graph_encoder import Graph, GraphEncoder
@@ -71,10 +72,14 @@ class Model:
         *,
         temperature: float = TEMPERATURE,
         seed: int = 0,
+        first: int = 0,
         max_points: int | None = None,
         lengths: NDArray[np.integer] | None = None,
     ) -> list[Sketch]:
-        """A sketch for each code, in a box of about 255 around the origin. Sketch i depends on its code, seed and i."""
+        """A sketch for each code, in a box of about 255 around the origin. Sketch i depends on its code, seed and i.
+
+        `first` is the number of the first one, for those who draw a long list in parts.
+        """
         if not np.isfinite(temperature) or temperature < 0:
             raise UserError(f"temperature {temperature} must be 0 or more")
         array = torch.as_tensor(np.asarray(codes), dtype=torch.float32)
@@ -87,7 +92,7 @@ class Model:
         decoder = self.network.decoder
         for part in _parts(len(array)):
             code = array[part].to(self.device)
-            noise = _noise(seed, part, most)
+            noise = _noise(seed, first, part, most)
             rows = draw_rows(
                 decoder.step,
                 code,
@@ -177,7 +182,7 @@ def load(path: str | Path, device: str = "cpu") -> Model:
         raise UserError(f"no model at {path}: name the folder of a run (it holds {CONFIG} and {WEIGHTS})")
     config = read_json(path / CONFIG, "model configuration")
     try:
-        chosen = options(config["options"])
+        chosen = options(dict(config["options"]))
         scale, categories = float(config["scale"]), tuple(config["categories"])
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
@@ -200,11 +205,11 @@ def _parts(count: int) -> Iterator[slice]:
         yield slice(start, min(start + BATCH, count))
 
 
-def _noise(seed: int, part: slice, most: int) -> Tensor:
+def _noise(seed: int, first: int, part: slice, most: int) -> Tensor:
     """(B, most, 4) two uniforms and two normals a step, from (seed, number of the sketch)."""
     blocks = []
     for number in range(part.start, part.stop):
-        random = generator(seed, number)
+        random = generator(seed, first + number)
         uniform, normal = random.random((most, 2), np.float32), random.standard_normal((most, 2), np.float32)
         blocks.append(np.concatenate([uniform, normal], axis=1))
     return torch.from_numpy(np.stack(blocks))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -151,31 +152,26 @@ _CHOICES = {
     "cluster_form": ("euclidean", "squared"),
     "clip": ("variable-norm", "value", "norm", "none"),
     "masking": ("wipe-then-crop", "crop-by-turns"),
+    "accelerator": ("auto", "cpu", "cuda", "gpu", "mps", "tpu"),
+    "precision": ("32-true",),  # the exactness that is tested; mixed precision is not yet
 }
-_AT_LEAST_ONE = (
-    "nodes",
-    "code",
-    "hidden",
-    "mixtures",
-    "batch",
-    "side",
-    "pen",
-    "max_points",
-    "devices",
-    "num_nodes",
-)
+_AT_LEAST_ONE = ("nodes", "code", "hidden", "mixtures", "batch", "side", "pen", "max_points", "devices", "num_nodes",
+                 "save_every", "validate_every", "validate_sketches", "max_steps")  # fmt: skip
+_AT_LEAST_ZERO = ("seed", "workers", "threads", "clusters", "gallery", "patience", "jitter", "max_minutes",
+                  "cluster_weight", "least_learning_rate")  # fmt: skip
+_ABOVE_ZERO = ("learning_rate", "decay", "clip_at")
 
 
 def options(values: Mapping[str, Any]) -> Options:
     """Preset, then what is given. Unknown names, wrong types and impossible values are said clearly."""
     preset = values.get("preset", Options.preset)
-    if preset not in PRESETS:
+    if not isinstance(preset, str) or preset not in PRESETS:
         raise UserError(f"unknown preset {preset!r}: one of {', '.join(PRESETS)}")
     known = {field.name: kind for field, kind in zip(fields(Options), _kinds(), strict=True)}
     merged = {**PRESETS[preset], **values, "preset": preset}
     for name in merged:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = difflib.get_close_matches(str(name), known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known)}"
             raise UserError(f"unknown option {name!r}{hint}")
     chosen = Options(**{name: _cast(name, value, known[name]) for name, value in merged.items()})
@@ -185,16 +181,24 @@ def options(values: Mapping[str, Any]) -> Options:
     for name in _AT_LEAST_ONE:
         if getattr(chosen, name) < 1:
             raise UserError(f"{name}={getattr(chosen, name)} must be at least 1")
-    for name in ("save_every", "validate_every"):
-        if getattr(chosen, name) < 1:
-            raise UserError(f"{name}={getattr(chosen, name)} must be at least 1 step")
+    for name in _AT_LEAST_ZERO:
+        if getattr(chosen, name) < 0:
+            raise UserError(f"{name}={getattr(chosen, name)} must not be negative")
+    for name in _ABOVE_ZERO:
+        if not getattr(chosen, name) > 0:
+            raise UserError(f"{name}={getattr(chosen, name)} must be more than 0")
+    for field in fields(Options):
+        value = getattr(chosen, field.name)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UserError(f"{field.name}={value} must be a finite number")
+    processes = chosen.devices * chosen.num_nodes
+    if chosen.batch % processes:
+        raise UserError(f"a batch of {chosen.batch} cannot be shared by {processes} processes: choose a multiple")
     if not 0 <= chosen.mask < 1:
         raise UserError(f"mask={chosen.mask} must be a probability from 0 to below 1")
-    if chosen.seed < 0:
-        raise UserError(f"seed={chosen.seed} must not be negative")
-    if len(chosen.channels) < 3:
-        raise UserError("channels needs at least three convolutions: blocks of 8 x 8 pixels are the smallest unit")
-    return chosen
+    if len(chosen.channels) < 3 or min(chosen.channels) < 1:
+        raise UserError("channels needs three or more convolutions of one or more channels: blocks are 8 x 8 at least")
+    return dataclasses.replace(chosen, run=_home(chosen.run), data=_home(chosen.data))
 
 
 def read_options(path: str | Path, changes: Sequence[str] = ()) -> Options:
@@ -212,8 +216,16 @@ def read_options(path: str | Path, changes: Sequence[str] = ()) -> Options:
         name, equals, text = change.partition("=")
         if not equals:
             raise UserError(f"{change!r} is not of the form name=value")
-        values[name] = yaml.safe_load(text) if text else ""
+        try:
+            values[name] = yaml.safe_load(text) if text else ""
+        except yaml.YAMLError as error:
+            raise UserError(f"the value of {change!r} cannot be read: put it in quotes ({error})") from error
     return options(values)
+
+
+def _home(path: str) -> str:
+    """~ is the user's home folder, also where the shell did not see it."""
+    return str(Path(path).expanduser()) if path.startswith("~") else path
 
 
 def as_dict(chosen: Options) -> dict[str, Any]:

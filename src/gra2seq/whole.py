@@ -20,14 +20,14 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     ...     temporary.write_text("<svg/>")
     """
     path = Path(path)
-    with _readable_os_errors(path):
+    with readable_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         # The suffix stays, because writers such as matplotlib and OpenCV choose the format by it.
         handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=path.suffix, dir=path.parent)
         os.close(handle)
     temporary = Path(name)
     try:
-        with _readable_os_errors(path):
+        with readable_os_errors(path):
             yield temporary
             _flush(temporary)
             temporary.chmod(0o666 & ~_umask())
@@ -42,11 +42,11 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     if path.exists():
         raise UserError(f"{path} exists already: name another folder or remove it first")
-    with _readable_os_errors(path):
+    with readable_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
-        with _readable_os_errors(path):
+        with readable_os_errors(path):
             yield temporary
             for file in temporary.rglob("*"):
                 if file.is_file():
@@ -58,7 +58,8 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _readable_os_errors(path: Path) -> Iterator[None]:
+def readable_os_errors(path: Path) -> Iterator[None]:
+    """What the system says of a place that cannot be written, as an error a user can read."""
     try:
         yield
     except OSError as error:

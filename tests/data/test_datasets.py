@@ -140,7 +140,11 @@ def test_a_named_set_takes_the_first_of_each(tmp_path: Path, monkeypatch: pytest
 def test_scale_is_that_of_the_chosen_train_drawings(tmp_path: Path) -> None:
     records = [*some("cat"), *some("pig", 50)]
     dataset = open_dataset(write_store(tmp_path / "a.store", records).path, categories=["cat"])
-    offsets = [to_stroke3(sketch)[1:, :2].ravel() for split, sketch in records[:10] if split == "train"]
+    offsets = [
+        to_stroke3(sketch)[1:, :2].ravel() * 255 / (max(sketch.box[2:]) or 255)
+        for split, sketch in records[:10]
+        if split == "train"
+    ]
     assert dataset.scale == pytest.approx(np.concatenate(offsets).std(), rel=1e-6)
     assert dataset.scale != pytest.approx(dataset.store.scale)
     about = dataset.describe()

@@ -85,8 +85,8 @@ def test_contact_sheet(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["a.ndjson", "a.ndjson.gz", "a.npz", "a.store", "a"])
 def test_there_and_back(tmp_path: Path, form: str) -> None:
     write_store(tmp_path / "start.store", some())
-    assert convert(tmp_path / "start.store", tmp_path / form) == 30
-    assert convert([str(tmp_path / form)], tmp_path / "end.store") == 30
+    assert convert(tmp_path / "start.store", tmp_path / form)[0] == 30
+    assert convert([str(tmp_path / form)], tmp_path / "end.store")[0] == 30
     start, end = Store.open(tmp_path / "start.store"), Store.open(tmp_path / "end.store")
     ordered = sorted(range(30), key=lambda n: start.split(n))  # an .npz is sorted by split
     back = sorted(range(30), key=lambda n: end.split(n))
@@ -98,7 +98,7 @@ def test_there_and_back(tmp_path: Path, form: str) -> None:
 
 def test_one_split_only(tmp_path: Path) -> None:
     write_store(tmp_path / "a.store", some())
-    assert convert(tmp_path / "a.store", tmp_path / "test.ndjson", split="test") == 10
+    assert convert(tmp_path / "a.store", tmp_path / "test.ndjson", split="test")[0] == 10
     assert describe(tmp_path / "test.ndjson")["splits"] == {"test": 10}
 
 

@@ -1,5 +1,7 @@
 """The decoder against a step-by-step twin, and the sampler on a mock that says what it is asked to."""
 
+from dataclasses import replace
+
 import torch
 
 from gra2seq.nn.decoder import StrokeDecoder, draw_rows, first_row
@@ -68,6 +70,25 @@ def test_each_sketch_ends_where_it_says_and_keeps_its_own_rows():
         assert (drawn[:, 1] == i).all()
     assert len(mock.seen) == 8, "drawing stops when all sketches have ended"
     assert mock.seen[-1] < mock.seen[0], "finished sketches leave the batch"
+
+
+def test_a_sketch_that_has_ended_stays_ended():
+    """The pen may say END again, or not, while the sketch waits in the batch: the first END counts."""
+
+    class Again(Mock):
+        def __call__(self, row, code, state):
+            move, state = super().__call__(row, code, state)
+            (count,) = state
+            now = (count - 1 == self.lengths[code[:, 0].long()]) | (count - 1 == 3 + self.lengths[code[:, 0].long()])
+            pen = torch.stack([(~now).double(), torch.zeros(len(now)).double(), now.double()], dim=-1) * 1000
+            return replace(move, pen=pen), state
+
+    lengths = list(range(20))
+    mock = Again(lengths)
+    code = torch.arange(20).double().unsqueeze(-1)
+    rows = draw_rows(mock, code, (torch.zeros(20),), most=90, temperature=0.0)
+    assert [len(r) for r in rows] == lengths
+    assert len(mock.seen) == 20, "it stops when all have ended"
 
 
 def test_lengths_are_bounded():

@@ -58,12 +58,15 @@ def test_the_floor_and_the_end():
     assert float(move.log_prob(rows, floor=False)[0][0]) < FLOOR
 
 
-def test_gradients_stay_finite_far_away_and_for_extreme_numbers():
-    raw = (torch.randn(10, raw_size(4)) * 50).requires_grad_()
+@pytest.mark.parametrize("least", [-4.0, None])
+@pytest.mark.parametrize("size", [50, 1000])
+def test_gradients_stay_finite_far_away_and_for_extreme_numbers(least, size):
+    torch.manual_seed(0)
+    raw = (torch.randn(10, raw_size(4)) * size).requires_grad_()
     rows = torch.zeros(10, 5)
     rows[:, :2] = 1e3
     rows[:, 2] = 1
-    offset, pen = PenMove.of(raw, least_log_std=-4.0).log_prob(rows)
+    offset, pen = PenMove.of(raw, least_log_std=least).log_prob(rows)
     (offset.sum() + pen.sum()).backward()
     assert raw.grad.isfinite().all()
 

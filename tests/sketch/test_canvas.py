@@ -100,8 +100,13 @@ def test_a_hole_masks_the_centres_in_it_and_rubs_out_its_ink():
     sketch = Sketch.from_strokes([[[0, 0], [100, 0]], [[0, 100], [100, 100]]])
     seen = look(sketch, CANVAS, holes=[(-10, -10, 30, 30)])
     assert seen.masked.tolist() == [True, False]
-    full = look(sketch, CANVAS)
-    assert 0 < seen.canvas.sum() < full.canvas.sum()
+    full = look(sketch, CANVAS).canvas
+    scale, middle = 640 / 100, CANVAS.padded / 2
+    left, right = (round((x - 50) * scale + middle) for x in (-10, 20))
+    inside = np.zeros_like(full, dtype=bool)
+    inside[left:right, left:right] = True
+    assert (seen.canvas[inside] == 0).all()
+    assert (seen.canvas[~inside] == full[~inside]).all(), "no more than the hole is rubbed out"
 
 
 @pytest.mark.parametrize("hole", [(0, 0, 0, 5), (0, 0, float("nan"), 5), (0, 0, -3, 5)])
@@ -130,6 +135,11 @@ def test_masking_c_drops_points_and_d_wipes_patches():
     assert len(c) == (draws[: len(before)] >= 0.3).sum()
     everything = {tuple(point) for point in slow_lattice(sketch)}
     assert {tuple(point) for point in d} < everything
+
+
+def test_masking_c_needs_enough_numbers():
+    with pytest.raises(UserError, match="150"):
+        drop_points(doodle("bus", 2), Draws.make(1, 0).numbers[0], 0.1)
 
 
 def test_draws_are_stored_and_come_back(tmp_path):

@@ -16,7 +16,7 @@ from gra2seq.errors import UserError
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.options import options
 from gra2seq.training import checkpoint
-from gra2seq.training.loop import NotFinite, clip, read_metrics, train
+from gra2seq.training.loop import NotFinite, Stopped, clip, read_metrics, train
 
 TINY = {
     "preset": "tiny",
@@ -176,6 +176,65 @@ def test_a_loss_that_is_not_finite_stops_and_names_the_batch(tmp_path, monkeypat
     listed = json.loads((tmp_path / "run" / "not-finite-step-5.json").read_text())
     assert len(listed["sketches"]) == 16
     assert (tmp_path / "run" / "last.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_saves_and_goes_on(tmp_path, number):
+    """The first signal ends the run between two steps with its checkpoint; the losses are those of one stretch."""
+    whole = run(tmp_path / "whole", max_steps=9)
+    asked = []
+
+    def watch(report):
+        if report.step == 4 and not asked:
+            asked.append(1)
+            signal.raise_signal(number)
+
+    handler = signal.getsignal(number)
+    with pytest.raises(Stopped, match="--resume"):
+        train(options({**TINY, "run": str(tmp_path / "parts"), "max_steps": 9}), watch=watch)
+    assert signal.getsignal(number) is handler
+    train(options({**TINY, "run": str(tmp_path / "parts"), "max_steps": 9}), resume=True)
+    assert losses(whole) == losses(tmp_path / "parts")
+
+
+def test_a_finished_run_is_left_alone_until_its_limits_are_moved(tmp_path):
+    folder = run(tmp_path / "run", max_steps=60, validate_every=2, patience=1, learning_rate=1e-12)
+    done = len(read_metrics(folder))
+    assert done < 60
+    again = {**TINY, "run": str(folder), "max_steps": 60, "validate_every": 2, "learning_rate": 1e-12}
+    train(options({**again, "patience": 1}), resume=True)
+    assert len(read_metrics(folder)) == done
+    train(options({**again, "patience": 0, "max_steps": done + 2}), resume=True)
+    assert len(read_metrics(folder)) == done + 2
+
+
+def test_a_gradient_that_is_not_finite_stops_before_the_weights(tmp_path, monkeypatch):
+    monkeypatch.setattr("gra2seq.training.loop.clip", lambda *_: float("nan"))
+    with pytest.raises(NotFinite, match="gradient is not finite"):
+        run(tmp_path / "run", max_steps=2, save_every=1)
+    assert not (tmp_path / "run" / "last.safetensors").exists()
+
+
+def test_weights_are_not_overwritten(tmp_path, tiny_run):
+    import shutil
+
+    folder = tmp_path / "weights"
+    folder.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(tiny_run / name, folder / name)
+    with pytest.raises(UserError, match="holds a model already"):
+        run(folder, max_steps=2)
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(UserError, match="cannot write"):
+        run(tmp_path / "file" / "run", max_steps=2)
+
+
+def test_nothing_to_validate_on_is_said_at_once(tmp_path):
+    with pytest.raises(UserError, match="max_points"):
+        run(tmp_path / "run", max_points=3, max_steps=2)
 
 
 def test_early_stop(tmp_path):

@@ -6,6 +6,7 @@ so a resumed run, and several processes, see exactly what one uninterrupted proc
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from gra2seq.data.datasets import BOX
 from gra2seq.errors import UserError
 from gra2seq.nn.patch_cnn import Blocks
 from gra2seq.sketch.augment import picture
@@ -29,7 +31,6 @@ from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
 from gra2seq.sketch.strokes import DOWN, END, UP, Floats, Ints, Sketch
 
 NO_BLOCKS = Blocks((), torch.empty(0, 4, dtype=torch.int32))
-BOX = 255.0  # a sketch is drawn with its longer side this long, as QuickDraw's are, around the origin
 POOL = 50  # batches that are sorted by length together: long enough to fit, short enough to mix
 
 
@@ -79,7 +80,7 @@ class Batch:
 
 
 def normalised(sketch: Sketch) -> Floats:
-    """The points as they are drawn, (P, 2): longer side 255, the middle of the box at the origin."""
+    """The points as they are drawn, (P, 2): longer side `BOX`, the middle of the box at the origin."""
     left, top, width, height = sketch.box
     extent = max(width, height)
     middle = np.array([left + width / 2, top + height / 2])
@@ -279,8 +280,11 @@ class Steps(Dataset[Batch]):
         return prepare(sketches, self.recipe, seeds=seeds)
 
 
-def _one_thread(_worker: int) -> None:
+def _start_worker(_worker: int) -> None:
+    """One thread; and a Ctrl-C is for the training, which ends its workers itself."""
     cv2.setNumThreads(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def stream(steps: Steps, start: int, stop: int, workers: int) -> Iterator[Batch]:
@@ -291,6 +295,6 @@ def stream(steps: Steps, start: int, stop: int, workers: int) -> Iterator[Batch]
         sampler=range(start, stop),
         num_workers=workers,
         prefetch_factor=4 if workers else None,
-        worker_init_fn=_one_thread,
+        worker_init_fn=_start_worker,
     )
     return iter(loader)

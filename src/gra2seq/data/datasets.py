@@ -27,6 +27,7 @@ from gra2seq.sketch import files
 from gra2seq.sketch.files import Record
 from gra2seq.sketch.strokes import Sketch
 
+BOX = 255.0  # longer side of a sketch as a model sees it: QuickDraw's own
 VALID_SHARE, TEST_SHARE = 5, 5  # per cent of the drawings that come without a split
 DOODLES = 10_000  # train doodles if no count is given
 WANTED = "name a drawing file, a folder of them, a store, or doodles:1000"
@@ -79,8 +80,11 @@ class Dataset:
 
     @cached_property
     def scale(self) -> float:
-        """What offsets are divided by: their standard deviation in train (in all, if train is empty)."""
-        return self.store.offset_scale(self.train if len(self.train) else self._every)
+        """What offsets are divided by: their standard deviation in train (in all, if train is empty).
+
+        Of sketches as they are drawn, longer side `BOX`: whatever units a file has, a model sees the same.
+        """
+        return self.store.offset_scale(self.train if len(self.train) else self._every, BOX)
 
     def describe(self) -> dict[str, Any]:
         """What a run's manifest keeps of it."""

@@ -7,13 +7,14 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gra2seq.data.datasets import drawing_files, is_store, with_splits
+from gra2seq.data.datasets import drawing_files, is_store, open_store, with_splits
 from gra2seq.data.store import SPLITS, Progress, Store, scale_of, write_store
 from gra2seq.errors import UserError
 from gra2seq.sketch import files, picture
@@ -37,7 +38,7 @@ def describe(
     """Count what is in files, folders or stores; the sheet shows the first drawings of each category."""
     facts = _Facts()
     for path in _sources(paths):
-        for number, (split, sketch) in enumerate(_records(path, labels=labels), 1):
+        for number, (split, sketch) in enumerate(records_of(path, labels=labels), 1):
             facts.add(str(path), split, sketch)
             if progress and number % REPORT_EVERY == 0:
                 progress(facts.sketches, None)
@@ -84,8 +85,8 @@ def convert(
     split: str | None = None,
     labels: bool = False,
     progress: Progress | None = None,
-) -> int:
-    """Write the drawings of `sources` as `target` and return how many they are.
+) -> tuple[int, list[Path]]:
+    """Write the drawings of `sources` as `target`; returns how many they are and the files or store made.
 
     The suffix of the target says its form; `.store` or none at all means a store, in which drawings without a
     split get one (see `open_dataset`). With `split`, only the drawings of that split are taken.
@@ -99,7 +100,7 @@ def convert(
     def records() -> Iterator[Record]:
         nonlocal count
         for path in _sources(sources):
-            found = _records(path, labels=labels, simplify=simplify)
+            found = records_of(path, labels=labels, simplify=simplify)
             for its_split, sketch in with_splits(found) if to_store else found:
                 if split is None or split == its_split:
                     count += 1
@@ -109,9 +110,23 @@ def convert(
 
     if to_store:
         write_store(target, records())
-    else:
-        files.write(target, records())
-    return count
+        return count, [target]
+    written = files.write(target, records())
+    return count, written
+
+
+def labelled(sources: str | Sequence[str], limit: int) -> list[Sketch]:
+    """Drawings with part labels, at most `limit` of each source: files whose third list is the label, or doodles."""
+    sketches: list[Sketch] = []
+    for source in [sources] if isinstance(sources, str) else sources:
+        if source.split(":")[0] == "doodles":
+            store = open_store(source)
+            found: Iterable[Record] = (("", store[i]) for i in store.indices("test").tolist())
+            sketches += [sketch for _, sketch in islice(found, limit)]
+        else:
+            for path in _sources(source):
+                sketches += [sketch for _, sketch in islice(records_of(path, labels=True), limit)]
+    return sketches
 
 
 def _sources(paths: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -121,7 +136,8 @@ def _sources(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     return [file for path in every for file in ([path] if is_store(path) else drawing_files([path]))]
 
 
-def _records(path: Path, *, labels: bool, simplify: bool | None = None) -> Iterable[Record]:
+def records_of(path: Path, *, labels: bool = False, simplify: bool | None = None) -> Iterable[Record]:
+    """The drawings of a file or of a store, each with its split."""
     if not is_store(path):
         return files.read(path, labels=labels, simplify=simplify)
     records = Store.open(path).records()

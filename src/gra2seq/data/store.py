@@ -144,9 +144,9 @@ class Store(Sequence[Sketch]):
         rank = np.arange(len(order)) - first
         return np.sort(found[order[rank < limit_per_category]])
 
-    def offset_scale(self, indices: Indices) -> float:
+    def offset_scale(self, indices: Indices, box: float | None = None) -> float:
         """Standard deviation of these sketches' offsets, see the function of the same name."""
-        return offset_scale(self._points, self._offsets[:, POINTS], indices)
+        return offset_scale(self._points, self._offsets[:, POINTS], indices, box)
 
     def verify(self) -> None:
         """Read every byte and compare with the content hash."""
@@ -185,18 +185,24 @@ def write_store(path: str | Path, records: Iterable[Record], *, progress: Progre
     return Store.open(path)
 
 
-def offset_scale(points: NDArray[Any], starts: Indices, indices: Indices) -> float:
+def offset_scale(points: NDArray[Any], starts: Indices, indices: Indices, box: float | None = None) -> float:
     """sketch-rnn's normaliser: the standard deviation of all offsets, dx and dy in one heap.
 
     `starts` (N + 1,) says where each sketch begins in `points`. The first row of a sketch is left out:
-    it says where the drawing lies on the page, not how it is drawn.
+    it says where the drawing lies on the page, not how it is drawn. With `box`, every sketch is first scaled so
+    that its longer side has that length.
     """
     moments = np.zeros(3)  # count, sum, sum of squares
     for block in np.array_split(indices, len(indices) // BLOCK_SKETCHES + 1):
         sizes = starts[block + 1] - starts[block]
         ends = np.cumsum(sizes)
         rows = np.arange(sizes.sum()) + np.repeat(starts[block] - (ends - sizes), sizes)
-        offsets = np.diff(points[rows].astype(np.float64), axis=0)
+        heap = points[rows].astype(np.float64)
+        if box is not None and len(block):
+            reach = np.maximum.reduceat(heap, ends - sizes) - np.minimum.reduceat(heap, ends - sizes)
+            longer = reach.max(axis=1)
+            heap *= np.repeat(box / np.where(longer > 0, longer, box), sizes)[:, None]
+        offsets = np.diff(heap, axis=0)
         inside = np.ones(len(offsets), bool)
         inside[ends[:-1] - 1] = False  # from one sketch's end to the next one's beginning
         offsets = offsets[inside]

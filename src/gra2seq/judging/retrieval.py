@@ -25,6 +25,7 @@ GLANCE = 32  # leading principal directions that are looked at first
 TIE = 1e-12  # squared distances that differ by less than this share are equal
 PAIRS = 1 << 15  # computed exactly at a time: 32 MB of differences at 128 numbers a code
 DOUBTS_PER_QUERY = 16  # in a tile, on average; more of them, and the tile is multiplied again in double precision
+TINY = float(np.finfo(np.float32).tiny)
 SINGLE, DOUBLE = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
 
 
@@ -57,10 +58,10 @@ def ranks(
     search = _Search.of(_codes(queries, "query"), _codes(gallery, "gallery"), targets)
     if block < 1 or (most is not None and most < 1):
         raise UserError(f"block={block} and most={most} must be at least 1")
-    limit = len(search.place) + 1 if most is None else most
+    limit = int(search.times.sum()) if most is None else most
     count = np.full(len(search.queries), -1, np.int64)  # the target finds itself
     active = np.arange(len(count))
-    glance_pays = search.glance is not None
+    glance_pays, crowded = search.glance is not None, False
     for number, start in enumerate(range(0, len(search.gallery), block)):
         tile = slice(start, min(start + block, len(search.gallery)))
         active = active[count[active] < limit]
@@ -72,7 +73,8 @@ def ranks(
                 who = who[search.glance_at(who, tile)]
                 seen += len(who)
             if len(who):
-                count[who] += search.nearer(who, tile)
+                more, crowded = search.nearer(who, tile, crowded and first > 0)
+                count[who] += more
         if glancing:
             glance_pays = seen < len(active) / 2
     return np.minimum(count, limit)
@@ -96,7 +98,6 @@ class _Search:
     queries: Doubles  # (n, D) as given, times a power of two
     gallery: Doubles  # (m, D) distinct codes
     times: Ints  # (m,) how often each occurs
-    place: Ints  # (gallery codes as given,) its number among the distinct ones
     squares: Doubles  # (n,) squared distance of each query to its target
     bar: Doubles  # (n,)
     middle: Doubles  # (D,)
@@ -124,7 +125,7 @@ class _Search:
         for start in range(0, len(queries), PAIRS):
             part = slice(start, start + PAIRS)
             squares[part] = exact_squares(queries[part], gallery[target[part]])
-        gallery, times, place = _distinct(gallery)
+        gallery, times = _distinct(gallery)
         middle = gallery.mean(axis=0)
         centred = gallery - middle
         directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1]  # the widest first
@@ -147,7 +148,6 @@ class _Search:
             queries,
             gallery,
             times,
-            place,
             squares,
             (squares - query_norm**2) / 2,
             middle,
@@ -165,27 +165,39 @@ class _Search:
         bar = torch.from_numpy(self.bar[who] + 2 * self._rounding(who, tile, SINGLE))
         return np.asarray((least <= bar).numpy())
 
-    def nearer(self, who: Ints, tile: slice) -> Ints:
-        """How many codes of the tile are as near to each of these queries as its target is, or nearer."""
-        values = self.query_rows[torch.from_numpy(who)] @ self.gallery_rows[tile].T  # (n, w)
-        count, doubts = self._decide(values, who, tile, SINGLE)
-        if len(doubts[0]) > DOUBTS_PER_QUERY * len(who):
-            # Codes crowd together, compared to the width of the whole gallery.
+    def nearer(self, who: Ints, tile: slice, crowded: bool) -> tuple[Ints, bool]:
+        """How many codes of the tile are as near to each of these queries as its target is, or nearer.
+
+        And whether single precision was of no use, because the codes crowd together, compared to the width of the
+        whole gallery: a caller that knows it saves the trial.
+        """
+        decided = None
+        if not crowded:
+            values = self.query_rows[torch.from_numpy(who)] @ self.gallery_rows[tile].T  # (n, w)
+            decided = self._decide(values, who, tile, SINGLE, most=DOUBTS_PER_QUERY * len(who))
+        crowded = decided is None
+        if decided is None:
             wide = self.gallery[tile] - self.middle
             values = torch.from_numpy((self.middle - self.queries[who]) @ wide.T)
             values += torch.from_numpy(self.gallery_norm[tile] ** 2 / 2)
-            count, doubts = self._decide(values, who, tile, DOUBLE)
-        row, column = doubts
+            decided = self._decide(values, who, tile, DOUBLE)
+            assert decided is not None
+        count, (row, column) = decided
         column = column + tile.start
         for start in range(0, len(row), PAIRS):
             rows, columns = row[start : start + PAIRS], column[start : start + PAIRS]
             squares = exact_squares(self.queries[who[rows]], self.gallery[columns])
             hit = squares <= self.squares[who[rows]] * (1 + TIE)
             np.add.at(count, rows[hit], self.times[columns[hit]])
-        return count
+        return count, crowded
 
-    def _decide(self, values: Tensor, who: Ints, tile: slice, eps: float) -> tuple[Ints, tuple[Ints, Ints]]:
-        """Surely nearer codes of each query, and the pairs (row, column) that rounding leaves in doubt."""
+    def _decide(
+        self, values: Tensor, who: Ints, tile: slice, eps: float, most: int | None = None
+    ) -> tuple[Ints, tuple[Ints, Ints]] | None:
+        """Surely nearer codes of each query, and the pairs (row, column) that rounding leaves in doubt.
+
+        None if there are more than `most` such pairs.
+        """
         rounding = self._rounding(who, tile, eps)
         low, high = (
             torch.from_numpy(self.bar[who] + sign * rounding).to(values.dtype).unsqueeze(1) for sign in (-1, 1)
@@ -199,7 +211,10 @@ class _Search:
             count[rows.numpy()] = sure.sum(dim=1).numpy()
         else:
             count[rows.numpy()] = (sure.double() @ torch.from_numpy(times).double()).long().numpy()
-        row, column = torch.nonzero((values <= high) & ~sure, as_tuple=True)
+        doubt = (values <= high) & ~sure
+        if most is not None and int(doubt.sum()) > most:
+            return None
+        row, column = torch.nonzero(doubt, as_tuple=True)
         return count, (rows[row].numpy(), column.numpy())
 
     def _rounding(self, who: Ints, tile: slice, eps: float) -> Doubles:
@@ -210,7 +225,7 @@ class _Search:
         size = near * far + far**2 + np.abs(self.bar[who])
         # Taking the middle away, and turning, leave an error of the size of the codes themselves (at most 1).
         moved = DOUBLE * digits * 4 * (near + far + DOUBLE * digits)
-        bound: Doubles = eps * (digits + 16) * size + moved + DOUBLE * near**2 + float(np.finfo(np.float32).tiny)
+        bound: Doubles = eps * (digits + 16) * size + moved + DOUBLE * (digits + 16) * near**2 + TINY
         return bound
 
 
@@ -236,19 +251,17 @@ def _targets(targets: ArrayLike | None, queries: int, gallery: int) -> Ints:
     target = np.asarray(targets)
     if target.shape != (queries,) or (target.dtype.kind not in "iu" and queries):
         raise UserError(f"targets must be {queries} whole numbers, got {target.dtype} of shape {target.shape}")
-    if queries and not (0 <= target.min() and target.max() < gallery):
+    if queries and not (target.min() >= 0 and target.max() < gallery):
         raise UserError(f"targets must lie between 0 and {gallery - 1}")
     return target.astype(np.int64)
 
 
-def _distinct(gallery: Doubles) -> tuple[Doubles, Ints, Ints]:
-    """Distinct codes, how often each occurs, and where each code went. A collapsed model gives one code for all.
+def _distinct(gallery: Doubles) -> tuple[Doubles, Ints]:
+    """Distinct codes, and how often each occurs: a collapsed model gives one code for all.
 
     In an order that has nothing to do with the codes, so that every tile shows a bit of everything.
     """
     rows = np.ascontiguousarray(gallery).view(np.dtype((np.void, gallery.shape[1] * gallery.itemsize)))[:, 0]
-    _, first, place, times = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
+    _, first, times = np.unique(rows, return_index=True, return_counts=True)
     order = np.random.Generator(np.random.PCG64(0)).permutation(len(first))
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return gallery[first[order]], times[order].astype(np.int64), back[place].astype(np.int64)
+    return gallery[first[order]], times[order].astype(np.int64)

@@ -152,7 +152,7 @@ def synonyms(
         # Asked for random links the nodes carry their numbers as well, so one look serves every proximity.
         nodes = model.graph(sketch, "random").nodes
         valid = nodes.valid[0].cpu().numpy()
-        labels.append(tuple(np.array(patch_parts(sketch, model.recipe.canvas, len(valid)))[valid[: valid.sum()]]))
+        labels.append(patch_parts(sketch, model.recipe.canvas, len(valid)))
         overlaps.append(overlap(nodes.centres[0].cpu().numpy()[valid], model.recipe.canvas))
         for name in links:
             with torch.inference_mode():
@@ -163,7 +163,7 @@ def synonyms(
     rows = []
     for name in links:
         for category, chosen in [(ALL, list(range(len(sketches)))), *sorted(members.items())]:
-            found = rates(*([values[i] for i in chosen] for values in (pairs[name], labels, overlaps)))
+            found = rates([pairs[name][i] for i in chosen], [labels[i] for i in chosen], [overlaps[i] for i in chosen])
             rows.append({"links": name, "category": category, **vars(found)})
     return rows
 

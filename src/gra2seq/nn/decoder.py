@@ -83,6 +83,7 @@ def draw_rows(
     ends = torch.full((count,), most, dtype=torch.long)  # rows before END
     if lengths is not None:
         ends = lengths.to(torch.long).clamp(max=most)
+    done = torch.zeros(count, dtype=torch.bool, device=code.device)
     active = torch.arange(count, device=code.device)
     for t in range(most):
         move, state = step(row, code, state)
@@ -93,11 +94,13 @@ def draw_rows(
             row[:, END] = 0
         drawn[t, active] = row
         if lengths is None:
-            ended = row[:, END] > 0
-            ends[active[ended].cpu()] = t
+            # A sketch that has ended may still be in the batch: only its first END counts.
+            first = active[(row[:, END] > 0) & ~done[active]]
+            ends[first.cpu()] = t
+            done[first] = True
         else:
-            ended = (ends <= t + 1).to(code.device)[active]
-        stay = torch.nonzero(~ended)[:, 0]
+            done = (ends <= t + 1).to(code.device)
+        stay = torch.nonzero(~done[active])[:, 0]
         if len(stay) == 0:
             break
         # Leaving one by one would copy the state at every step: wait until an eighth can go.

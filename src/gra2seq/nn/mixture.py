@@ -16,6 +16,8 @@ from gra2seq.sketch.strokes import DOWN, DX, END
 
 FLOOR = math.log(1e-6)  # sketch-rnn's -log(p + 1e-6): a rare long jump otherwise gives huge gradients
 NOISE = 4  # numbers a sample takes: uniforms for component and pen, normals for x and y
+MOST_LOG_STD = 20.0  # |log sigma| is held below this, and offsets within MOST_SIGMAS of sigma: beyond them single
+MOST_SIGMAS = 1e6  # precision overflows, and a finite loss could have a gradient that is not
 MOST_TILT = 6.0  # |atanh rho| is held below this, or 1 - rho^2 vanishes in single precision
 
 
@@ -39,14 +41,14 @@ class PenMove:
         """From the network's numbers, (…, 3 + 6 M)."""
         pen, rest = raw[..., :3], raw[..., 3:]
         logits, mean_x, mean_y, std_x, std_y, tilt = rest.chunk(6, dim=-1)
-        log_std = torch.stack([std_x, std_y], dim=-1)
-        if least_log_std is not None:
-            log_std = log_std.clamp(min=least_log_std)
+        least = -MOST_LOG_STD if least_log_std is None else least_log_std
+        log_std = torch.stack([std_x, std_y], dim=-1).clamp(least, MOST_LOG_STD)
         return PenMove(logits, torch.stack([mean_x, mean_y], dim=-1), log_std, tilt.clamp(-MOST_TILT, MOST_TILT), pen)
 
     def log_prob_offset(self, offset: Tensor) -> Tensor:
         """log p(dx, dy), without the floor. (…, 2) -> (…)"""
         z = (offset.unsqueeze(-2) - self.mean) * torch.exp(-self.log_std)  # (…, M, 2)
+        z = z.clamp(-MOST_SIGMAS, MOST_SIGMAS)
         rho = torch.tanh(self.tilt)
         # log(1 - rho^2) = 2 log sech(tilt), stable where 1 - rho^2 is not
         log_free = 2 * (math.log(2) - self.tilt.abs() - F.softplus(-2 * self.tilt.abs()))

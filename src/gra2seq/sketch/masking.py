@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas, Pixels, draw, pen_walk, whole_view
-from gra2seq.sketch.lattice import lattice_points
+from gra2seq.sketch.lattice import MOST_POINTS, lattice_points
 from gra2seq.sketch.patches import NODES, Centres, centres, crop, window
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.whole import whole_file
@@ -75,8 +75,8 @@ def look(
 ) -> Damaged:
     """Draw a sketch, damage it, and cut it into its whole view and patches.
 
-    `draws` are the random numbers of the centres; `holes` are rectangles rubbed out on top: a patch whose centre
-    lies in one is masked. `into` is memory for (1 + nodes) views to reuse.
+    `draws` are the random numbers of the centres; `holes` are rectangles rubbed out, no more than they are;
+    a patch whose centre lies in one is masked. `into` is memory for (1 + nodes) views to reuse.
     """
     walk = pen_walk(sketch, canvas)
     pixels = draw(walk)
@@ -84,16 +84,17 @@ def look(
     masked = np.zeros(len(at), bool)
     if draws is not None and probability > 0:
         masked |= draws[: len(at)] < probability
+    in_hole = np.zeros(len(at), bool)
     for box in holes:
         left, top, right, bottom = _on_canvas(box, sketch, canvas)
         pixels[top:bottom, left:right] = 0
-        masked |= (at[:, 0] >= left) & (at[:, 0] < right) & (at[:, 1] >= top) & (at[:, 1] < bottom)
+        in_hole |= (at[:, 0] >= left) & (at[:, 0] < right) & (at[:, 1] >= top) & (at[:, 1] < bottom)
     views = np.empty((1 + len(at), canvas.patch, canvas.patch), np.uint8) if into is None else into[: 1 + len(at)]
     if approach not in MASKING:
         raise UserError(f"unknown masking {approach!r}: one of {', '.join(MASKING)}")
     MASKING[approach](pixels, at, masked, canvas, views[1:])
     views[0] = whole_view(pixels, canvas)
-    return Damaged(pixels, views, at, masked)
+    return Damaged(pixels, views, at, masked | in_hole)
 
 
 def _on_canvas(hole: Hole, sketch: Sketch, canvas: Canvas) -> tuple[int, int, int, int]:
@@ -113,6 +114,10 @@ def _on_canvas(hole: Hole, sketch: Sketch, canvas: Canvas) -> tuple[int, int, in
 def drop_points(sketch: Sketch, draws: NDArray[np.floating], probability: float) -> NDArray[np.int64]:
     """(c) SketchLattice's: lattice points are dropped one by one, the pixels stay. (n, 2) points left."""
     points = lattice_points(sketch)
+    if len(draws) < len(points):
+        raise UserError(
+            f"{len(points)} lattice points need as many random numbers, not {len(draws)}: make {MOST_POINTS}"
+        )
     return points[draws[: len(points)] >= probability]
 
 

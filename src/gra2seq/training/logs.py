@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from types import TracebackType
@@ -9,7 +10,7 @@ from typing import IO, Any
 
 from torch.utils.tensorboard import SummaryWriter
 
-from gra2seq.whole import whole_file
+from gra2seq.whole import readable_os_errors, whole_file
 
 METRICS, VALID = "metrics.jsonl", "valid.jsonl"
 TENSORBOARD_EVERY = 10  # steps
@@ -40,8 +41,9 @@ class Logs:
 
     def _line(self, name: str, step: int, values: dict[str, float]) -> None:
         row = {"step": step, **{key: _rounded(value) for key, value in values.items()}}
-        self.files[name].write(json.dumps(row) + "\n")
-        self.files[name].flush()
+        with readable_os_errors(self.run / name):
+            self.files[name].write(json.dumps(row) + "\n")
+            self.files[name].flush()
 
     def _board(self, group: str, step: int, values: dict[str, float]) -> None:
         for key, value in values.items():
@@ -53,10 +55,11 @@ class Logs:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for file in self.files.values():
-            file.close()
-        if self.writing:
-            self.board.close()
+        with contextlib.suppress(OSError) if kind else contextlib.nullcontext():  # the first error is the one to tell
+            for file in self.files.values():
+                file.close()
+            if self.writing:
+                self.board.close()
 
 
 def _rounded(value: float) -> float | None:

@@ -32,6 +32,8 @@ from gra2seq.sketch.masking import Draws
 from gra2seq.training import checkpoint, manifest
 from gra2seq.training.gallery import write_gallery
 from gra2seq.training.logs import Logs
+from gra2seq.training.stopping import Stopping
+from gra2seq.whole import readable_os_errors
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8  # Adam's, as in the paper
 TEST = "test.json"  # figures of a judge on the whole test split
@@ -39,7 +41,11 @@ VALID_SEED = 20230  # of the masks of the validation split: the same damage in e
 
 
 class NotFinite(UserError):
-    """A loss term that is NaN or infinite; the message names it, the step and the sketches of the batch."""
+    """A loss term or gradient that is NaN or infinite; the message names it, the step and the sketches of the batch."""
+
+
+class Stopped(Exception):
+    """The user asked for it (Ctrl-C, SIGTERM); the checkpoint is written."""
 
 
 @dataclass
@@ -91,8 +97,9 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     if options.threads:
         torch.set_num_threads(options.threads)
     run = Path(options.run)
-    if not resume and (run / checkpoint.LAST).exists() and int(manifest.rank()) == 0:
-        raise UserError(f"{run} holds a run already: go on with --resume, or choose another folder with run=…")
+    taken = any((run / name).exists() for name in (checkpoint.LAST, checkpoint.WEIGHTS))
+    if taken and not resume and manifest.rank() == 0:
+        raise UserError(f"{run} holds a model already: go on with --resume, or choose another folder with run=…")
     dataset = open_dataset(options.data, name=options.dataset or None)
     if len(dataset.train) == 0:
         raise UserError(f"{dataset.name} has no sketch in its train split: nothing to learn from")
@@ -117,15 +124,16 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
         if (run / checkpoint.LAST).exists():  # else it was stopped before its first checkpoint: step 0
             state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer))
     elif fabric.is_global_zero:
-        run.mkdir(parents=True, exist_ok=True)
+        with readable_os_errors(run):
+            run.mkdir(parents=True, exist_ok=True)
         checkpoint.write_json(run / checkpoint.CONFIG, manifest.config(options, dataset))
     if fabric.is_global_zero:
         manifest.write(run, options, dataset, resumed_at=state.step if resume else None)
     fabric.barrier()
 
     module, optimizer = fabric.setup(network, optimizer)
-    with Logs(run, state.step, writing=fabric.is_global_zero) as logs:
-        _steps(fabric, module, network, optimizer, options, dataset, state, logs, watch)
+    with Stopping() as stopping, Logs(run, state.step, writing=fabric.is_global_zero) as logs:
+        _steps(fabric, module, network, optimizer, options, dataset, state, logs, watch, stopping)
     if fabric.is_global_zero and state.finished and options.model == JUDGE and len(dataset.test):
         checkpoint.load_weights(run / checkpoint.WEIGHTS, network)
         test = Validation(options, dataset, network, dataset.test, most=len(dataset.test))
@@ -145,6 +153,7 @@ def _steps(
     state: Progress,
     logs: Logs,
     watch: Watch | None,
+    stopping: Stopping,
 ) -> None:
     recipe = options.recipe(dataset.scale, dataset.categories)
     counts = np.asarray(dataset.store.point_counts[dataset.train], np.int64)
@@ -163,6 +172,10 @@ def _steps(
         left_out = len(dataset.train) - len(short)
         watch(_note(state, options, f"{left_out} sketches of over {options.max_points} points are left out"))
 
+    if state.finished and is_finished(options, state):
+        if watch is not None and fabric.is_global_zero:
+            watch(_note(state, options, f"the run is finished at step {state.step}: raise max_steps to go on"))
+        return
     module.train()
     started, before = time.perf_counter(), state.seconds
     for step, batch in _numbered(steps, state.step, options):
@@ -172,10 +185,13 @@ def _steps(
         optimizer.zero_grad(set_to_none=True)
         terms, figures = module(batch.to(fabric.device))
         loss = torch.stack(list(terms.values())).sum()
-        values = _global(fabric, {"loss": loss, **terms, **figures})
-        _guard(values, terms, step, batch, run)
+        asked = torch.tensor(float(stopping.asked), device=loss.device)  # one process is asked, all of them stop
+        values = _global(fabric, {"loss": loss, **terms, **figures, "asked": asked})
+        stop_now = values.pop("asked") > 0
+        _guard({name: values[name] for name in ("loss", *terms)}, step, batch, run, fabric.global_rank)
         fabric.backward(loss)
         norm = clip(network, options.clip, options.clip_at)
+        _guard({"gradient": norm}, step, batch, run, fabric.global_rank)  # the same for all: gradients are averaged
         optimizer.step()
 
         state.step, state.seconds = step + 1, before + time.perf_counter() - started
@@ -191,7 +207,8 @@ def _steps(
             module.train()
             clock.marks.clear()
         state.finished = last or bool(stop)
-        if fabric.is_global_zero and (state.step % options.save_every == 0 or valid is not None or state.finished):
+        due = state.step % options.save_every == 0 or valid is not None or state.finished or stop_now
+        if fabric.is_global_zero and due:
             checkpoint.save_checkpoint(run / checkpoint.LAST, network, optimizer, vars(state))
         if watch is not None and fabric.is_global_zero:
             remaining = seconds_left(options, state, speed)
@@ -201,6 +218,14 @@ def _steps(
             if stop and not last and watch is not None and fabric.is_global_zero:
                 watch(_note(state, options, f"no better for {state.stale} validations: stopped early"))
             break
+        if stop_now:
+            raise Stopped(f"stopped at step {state.step}, nothing is lost: --resume goes on from there")
+
+
+def is_finished(options: Options, state: Progress) -> bool:
+    """By the limits of these options: a run that was finished goes on when they were moved."""
+    out_of_time = bool(options.max_minutes) and state.seconds >= 60 * options.max_minutes
+    return state.step >= options.max_steps or out_of_time or bool(options.patience and state.stale >= options.patience)
 
 
 def _time_is_up(fabric: Fabric, options: Options, state: Progress) -> bool:
@@ -254,16 +279,16 @@ def _global(fabric: Fabric, values: dict[str, Tensor]) -> dict[str, float]:
     return dict(zip(values, table.tolist(), strict=True))
 
 
-def _guard(values: dict[str, float], terms: dict[str, Tensor], step: int, batch: Batch, run: Path) -> None:
-    """A loss that is not finite stops the run before it touches the weights, and says where to look."""
-    bad = [name for name in ["loss", *terms] if not math.isfinite(values[name])]
+def _guard(values: dict[str, float], step: int, batch: Batch, run: Path, rank: int) -> None:
+    """What is not finite stops the run before it touches the weights, and says where to look."""
+    bad = [name for name, value in values.items() if not math.isfinite(value)]
     if bad:
         names = ", ".join(batch.names[:8]) + (" …" if len(batch.names) > 8 else "")
-        file = run / f"not-finite-step-{step + 1}.json"
+        file = run / f"not-finite-step-{step + 1}{f'-process-{rank}' if rank else ''}.json"
         checkpoint.write_json(file, {"step": step + 1, "terms": bad, "sketches": list(batch.names)})
         raise NotFinite(
-            f"step {step + 1}: {', '.join(bad)} is not finite on the batch of {names} (all in {file}); weights and "
-            "checkpoint are untouched. Look at these drawings, or lower learning_rate, or set least_log_std"
+            f"step {step + 1}: {', '.join(bad)} is not finite on the batch of {names} (all in {file}); this step was "
+            "not taken. Look at these drawings, or lower learning_rate, or set least_log_std"
         )
 
 
@@ -274,7 +299,10 @@ class Validation:
         self.options, self.dataset, self.network = options, dataset, network
         self.recipe = options.recipe(dataset.scale, dataset.categories)
         if options.model != JUDGE:  # a judge sees pictures, however many points they have
-            indices = indices[dataset.store.point_counts[indices] <= options.max_points]
+            short = indices[dataset.store.point_counts[indices] <= options.max_points]
+            if len(short) == 0:
+                raise UserError(f"every sketch to validate on has more than max_points={options.max_points}: raise it")
+            indices = short
         spread = np.linspace(0, len(indices) - 1, min(most, len(indices))).astype(int)
         chosen = indices[np.unique(spread)]
         self.indices = chosen[np.argsort(dataset.store.point_counts[chosen], kind="stable")]

@@ -14,6 +14,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     TextColumn,
+    TimeRemainingColumn,
     TransferSpeedColumn,
 )
 
@@ -88,5 +89,20 @@ def bytes_bar(console: Console) -> Iterator[Callable[[str, int, int | None], Non
             if name not in tasks:
                 tasks[name] = bar.add_task(name, total=total)
             bar.update(tasks[name], completed=done, total=total)
+
+        yield progress
+
+
+@contextmanager
+def counting(console: Console) -> Iterator[Callable[[str, int, int], None]]:
+    """For evaluations: a bar for each thing that is counted through."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as bar:
+        tasks = {}
+
+        def progress(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done)
 
         yield progress

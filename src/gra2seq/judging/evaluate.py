@@ -1,0 +1,235 @@
+"""The paper's protocol: redraw or heal every test sketch, then ask if it can be recognised (Rec) and identified (Ret).
+
+Every sketch of the split is judged once; one that comes out empty counts as a miss. Masks come from draws stored with
+the data, so that two models see the same damage. Each (mask, seed) is kept on disk when it is done: a run that was
+stopped goes on there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from gra2seq.data.datasets import Dataset
+from gra2seq.data.store import Indices
+from gra2seq.errors import UserError
+from gra2seq.judging.chamfer import chamfer
+from gra2seq.judging.judge import Judge
+from gra2seq.judging.recognition import recognition
+from gra2seq.judging.retrieval import ranks
+from gra2seq.judging.tables import to_csv, to_json, to_latex, to_markdown
+from gra2seq.model import Model
+from gra2seq.sketch.masking import Draws
+from gra2seq.sketch.strokes import Floats, Ints, Sketch
+from gra2seq.whole import whole_file
+
+KS = (1, 10, 50)
+DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its original (METHOD), or the other way round
+MASK_SEED = 2023  # of the draws of a benchmark
+BATCH = 256
+UNKNOWN = -1  # the judge's word on an empty drawing
+
+Progress = Callable[[str, int, int], None]  # (what, done, total)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What became of every sketch at one mask and seed."""
+
+    codes: Floats  # (N, code) of the redrawn sketches
+    empty: NDArray[np.bool_]  # (N,) nothing was drawn
+    found: Ints  # (N,) the judge's category of the redrawn sketches; UNKNOWN without judge or drawing
+    distance: NDArray[np.float64]  # (N,) Chamfer distance to the original
+
+    def save(self, path: Path) -> None:
+        with whole_file(path) as temporary:
+            save_file(dict(vars(self)), temporary)
+
+    @staticmethod
+    def load(path: Path) -> Judged | None:
+        """None if the file is damaged: it is made again."""
+        try:
+            return Judged(**load_file(path))
+        except (OSError, SafetensorError, TypeError):
+            return None
+
+
+def evaluate(
+    model: Model,
+    dataset: Dataset,
+    *,
+    name: str,
+    split: str = "test",
+    masks: Sequence[float] = (0.0, 0.1, 0.3),
+    seeds: Sequence[int] = (0,),
+    judge: Judge | None = None,
+    direction: str = "redrawn",
+    keep: Path | None = None,
+    progress: Progress | None = None,
+) -> list[dict[str, Any]]:
+    """Rows of the paper's Tables 1 and 2, a row a mask and seed; shares from 0 to 1.
+
+    `keep` is a folder for what was judged: a stopped evaluation goes on there. It is known by the weights and the
+    data, so that nothing of another model or of changed data is taken.
+    """
+    indices = _split(dataset, split)
+    _check(model, dataset, judge, masks, direction)
+    draws = stored_draws(dataset, split, len(indices), model.recipe.nodes)
+    tell = progress or (lambda *_: None)
+    gallery, real = _originals(model, dataset, indices, judge, tell)
+    actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
+    who = _fingerprint(model, judge, dataset, split) if keep else ""
+    rows = []
+    for mask in masks:
+        for seed in seeds:
+            kept = keep / f"mask-{mask:g}-seed-{seed}-{who}.safetensors" if keep else None
+            judged = Judged.load(kept) if kept and kept.exists() else None
+            if judged is None:
+                judged = _judge(model, dataset, indices, draws.numbers, mask, seed, judge, tell)
+                if kept:
+                    judged.save(kept)
+            found = ranks(judged.codes, gallery) if direction == "redrawn" else ranks(gallery, judged.codes)
+            hit = {str(k): float(np.mean((found < k) & ~judged.empty)) for k in KS}
+            rec = recognition(judged.found, actual, dataset.categories) if judge else None
+            rows.append(
+                {
+                    "model": name,
+                    "data": dataset.name,
+                    "categories": list(dataset.categories),
+                    "mask": mask,
+                    "seed": seed,
+                    "sketches": len(indices),
+                    "gallery": len(gallery),
+                    "direction": direction,
+                    "rec": rec.rate if rec else None,
+                    "rec_per_category": rec.per_category if rec else None,
+                    "ceiling": float(np.mean(real == actual)) if judge else None,
+                    "ret": hit,
+                    "chamfer": float(judged.distance.mean()),
+                    "empty": int(judged.empty.sum()),
+                }
+            )
+    return rows
+
+
+def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> None:
+    """The rows as CSV, JSON, Markdown and LaTeX."""
+    for suffix, text in ((".csv", to_csv), (".json", to_json), (".md", to_markdown), (".tex", to_latex)):
+        with whole_file(folder / f"{name}{suffix}") as temporary:
+            temporary.write_text(text(rows))
+
+
+def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
+    """The masks of a benchmark, kept beside its store; made on first use from a fixed seed."""
+    about = hashlib.sha256(json.dumps([dataset.store.hash, dataset.name, split, count, nodes]).encode()).hexdigest()
+    store = dataset.store.path
+    path = store.parent / f"{store.name}.masks" / f"{dataset.name}-{split}-{about[:12]}.safetensors"
+    if path.exists():
+        return Draws.load(path)
+    draws = Draws.make(count, MASK_SEED, nodes)
+    draws.save(path)
+    return draws
+
+
+def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str) -> str:
+    """Of all that a judged split depends on."""
+    about = hashlib.sha256(json.dumps([dataset.store.hash, dataset.name, split, model.recipe.scale]).encode())
+    for network in (model.network, judge.network if judge else None):
+        for tensor in network.state_dict().values() if network else ():
+            about.update(tensor.cpu().numpy().tobytes())
+    return about.hexdigest()[:16]
+
+
+def _split(dataset: Dataset, split: str) -> Indices:
+    known = {"train": dataset.train, "valid": dataset.valid, "test": dataset.test}
+    if split not in known:
+        raise UserError(f"there is no split {split!r}: one of {', '.join(known)}")
+    if len(known[split]) < 2:
+        raise UserError(f"the {split} split of {dataset.name} has {len(known[split])} sketches: Ret needs two or more")
+    return known[split]
+
+
+def _check(model: Model, dataset: Dataset, judge: Judge | None, masks: Sequence[float], direction: str) -> None:
+    """A model or judge of other categories would give figures that mean nothing: say so and stop."""
+    strange = [c for c in dataset.categories if model.categories and c not in model.categories]
+    if strange:
+        raise UserError(
+            f"the model has learnt {_few(model.categories)}, the data hold {_few(strange)} too: "
+            "judge it on data of its own categories"
+        )
+    if judge is not None and set(judge.categories) != set(dataset.categories):
+        raise UserError(
+            f"the judge tells {_few(judge.categories)} apart, the data hold {_few(dataset.categories)}: "
+            "train a judge on the same categories"
+        )
+    if direction not in DIRECTIONS:
+        raise UserError(f"unknown direction {direction!r}: one of {', '.join(DIRECTIONS)}")
+    for mask in masks:
+        if not 0 <= mask <= 1:
+            raise UserError(f"mask {mask} must be a probability from 0 to 1")
+
+
+def _few(names: Sequence[str], most: int = 10) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _batches(dataset: Dataset, indices: Indices) -> Iterator[tuple[slice, list[Sketch]]]:
+    for start in range(0, len(indices), BATCH):
+        part = slice(start, min(start + BATCH, len(indices)))
+        yield part, [dataset.store[int(index)] for index in indices[part]]
+
+
+def _originals(
+    model: Model, dataset: Dataset, indices: Indices, judge: Judge | None, tell: Progress
+) -> tuple[Floats, Ints]:
+    """Codes of the unmasked originals, and what the judge says of them (numbers of the data's categories)."""
+    codes, said = [], []
+    for part, sketches in _batches(dataset, indices):
+        codes.append(model.encode(sketches))
+        said.append(_said(judge, dataset, sketches))
+        tell("originals", part.stop, len(indices))
+    return np.concatenate(codes), np.concatenate(said)
+
+
+def _judge(
+    model: Model,
+    dataset: Dataset,
+    indices: Indices,
+    draws: Floats,
+    mask: float,
+    seed: int,
+    judge: Judge | None,
+    tell: Progress,
+) -> Judged:
+    """Heal, draw, encode again, recognise and compare, batch by batch: memory stays flat."""
+    parts: list[Judged] = []
+    for part, sketches in _batches(dataset, indices):
+        codes = model.encode(sketches, draws=draws[part], mask_prob=mask)
+        drawn = model.draw(codes, seed=seed, first=part.start)
+        empty = np.array([max(sketch.box[2:]) == 0 for sketch in drawn])
+        found = np.where(empty, UNKNOWN, _said(judge, dataset, drawn))
+        parts.append(Judged(model.encode(drawn), empty, found, chamfer(drawn, sketches)))
+        tell(f"mask {mask:.0%}, seed {seed}", part.stop, len(indices))
+    return Judged(
+        np.concatenate([p.codes for p in parts]),
+        np.concatenate([p.empty for p in parts]),
+        np.concatenate([p.found for p in parts]),
+        np.concatenate([p.distance for p in parts]),
+    )
+
+
+def _said(judge: Judge | None, dataset: Dataset, sketches: Sequence[Sketch]) -> Ints:
+    if judge is None:
+        return np.full(len(sketches), UNKNOWN)
+    to_data = np.array([dataset.categories.index(category) for category in judge.categories])
+    said: Ints = to_data[judge.classify(sketches)]
+    return said

@@ -1,0 +1,208 @@
+"""Synonym rates against loops and by hand: parts of patches, overlaps, links, chance."""
+
+import numpy as np
+import pytest
+import torch
+
+from gra2seq.data.doodles import doodles
+from gra2seq.errors import UserError
+from gra2seq.judging.synonyms import chosen_pairs, overlap, patch_parts, rates, synonyms
+from gra2seq.model import untrained
+from gra2seq.nn.proximity import LINKS
+from gra2seq.options import options
+from gra2seq.sketch.canvas import Canvas, draw, pen_walk
+from gra2seq.sketch.patches import centres
+from gra2seq.sketch.strokes import Sketch
+
+CANVAS = Canvas(side=80, pen=2, patch=32)
+SKETCHES = list(doodles(12, categories=("cat", "bus", "flower"), seed=3))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return untrained(options({"preset": "tiny"}))
+
+
+def slow_parts(sketch, canvas, nodes):
+    """Pixel by pixel, stroke by stroke."""
+    walk = pen_walk(sketch, canvas)
+    found = []
+    for x, y in centres(walk, nodes).tolist():
+        ink = {}
+        for name in dict.fromkeys(sketch.parts):
+            pixels = np.zeros((canvas.padded, canvas.padded), np.uint8)
+            for stroke, part in zip(walk.strokes, sketch.parts, strict=True):
+                if part == name:
+                    one = type(walk)(stroke, np.array([len(stroke)]), canvas)
+                    pixels |= draw(one)
+            half = canvas.patch // 2
+            ink[name] = sum(
+                int(pixels[row, column]) for row in range(y - half, y + half) for column in range(x - half, x + half)
+            )
+        found.append(max(ink, key=ink.get))
+    return tuple(found)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_parts_equal_counting_pixels(number):
+    sketch = SKETCHES[number]
+    parts = patch_parts(sketch, CANVAS, 6)
+    assert parts == slow_parts(sketch, CANVAS, 6)
+    assert set(parts) <= set(sketch.parts)
+
+
+def test_the_part_with_most_ink_wins():
+    """A dot's patch that is crossed by a long line shows the line; far from it the dot shows itself."""
+    line, near, far = [(0, 0), (100, 0)], [(50, 3)], [(50, 100)]
+    sketch = Sketch.from_strokes([line, near, far], parts=("line", "dot", "dot"))
+    assert patch_parts(sketch, CANVAS) == ("line", "line", "dot")
+
+
+def test_parts_stop_at_the_last_node():
+    assert len(patch_parts(SKETCHES[0], CANVAS, 3)) == 3
+
+
+def test_overlap_by_hand():
+    at = np.array([[0, 0], [16, 0], [16, 16], [31, 31], [32, 0], [200, 5]])
+    shares = overlap(at, CANVAS)
+    assert shares[0].tolist() == pytest.approx([1, 0.5, 0.25, (1 / 32) ** 2, 0, 0])
+    assert (shares == shares.T).all()
+    assert overlap(np.empty((0, 2)), CANVAS).shape == (0, 0)
+
+
+def test_overlap_equals_counting_pixels():
+    at = np.random.default_rng(0).integers(40, 90, (6, 2))
+    masks = np.zeros((6, 130, 130), bool)
+    for mask, (x, y) in zip(masks, at, strict=True):
+        mask[y - 16 : y + 16, x - 16 : x + 16] = True
+    expected = (masks[:, None] & masks[None]).sum(axis=(2, 3)) / 32**2
+    np.testing.assert_allclose(overlap(at, CANVAS), expected)
+
+
+def test_pairs_of_weights():
+    weights = np.array([[1, 0.5, -0.1, 0], [0.9, 1, 0.2, 0.4], [0, 0, 1, 0], [0.3, 0.3, 0.1, 0]])
+    pairs = chosen_pairs(weights).tolist()
+    assert pairs == [[0, 1], [0, 2], [1, 0], [1, 3], [3, 0], [3, 1]]
+    assert chosen_pairs(np.ones((1, 1))).shape == (0, 2)
+    assert chosen_pairs(np.empty((0, 0))).shape == (0, 2)
+
+
+def slow_rates(links, labels, overlaps):
+    edges = same = far = same_far = 0
+    chance = chance_far = chance_same_far = 0.0
+    for pairs, label, shared in zip(links, labels, overlaps, strict=True):
+        every = [(i, j) for i in range(len(label)) for j in range(len(label)) if i != j]
+        for i, j in pairs:
+            edges += 1
+            same += label[i] == label[j]
+            if shared[i, j] < 0.25:
+                far += 1
+                same_far += label[i] == label[j]
+            for a, b in every:  # a random link instead of this one
+                chance += (label[a] == label[b]) / len(every)
+                chance_far += (shared[a, b] < 0.25) / len(every)
+                chance_same_far += (label[a] == label[b] and shared[a, b] < 0.25) / len(every)
+    return same / edges, same_far / far, edges, far, chance / edges, chance_same_far / chance_far
+
+
+def some_sketches(seed=0):
+    random = np.random.default_rng(seed)
+    links, labels, overlaps = [], [], []
+    for count in (1, 2, 5, 9, 12):
+        labels.append([str(name) for name in random.choice(["ear", "eye", "leg"], count)])
+        overlaps.append(overlap(random.integers(0, 60, (count, 2)), CANVAS))
+        links.append(random.random((count, count)))
+    return links, labels, overlaps
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rates_equal_a_loop(seed):
+    weights, labels, overlaps = some_sketches(seed)
+    pairs = [chosen_pairs(w) for w in weights]
+    found = rates(pairs, labels, overlaps)
+    assert tuple(vars(found).values()) == pytest.approx(slow_rates(pairs, labels, overlaps))
+    assert found == rates(weights, labels, overlaps)
+
+
+def test_rates_by_hand():
+    """Two ears far apart and an eye beside the first."""
+    shared = overlap(np.array([[0, 0], [100, 0], [4, 0]]), CANVAS)
+    found = rates([np.array([[0, 1], [1, 0], [2, 0]])], [["ear", "ear", "eye"]], [shared])
+    assert (found.edges, found.edges_far) == (3, 2)
+    assert (found.rate, found.rate_far) == (pytest.approx(2 / 3), 1.0)
+    assert (found.chance, found.chance_far) == (pytest.approx(1 / 3), pytest.approx(1 / 2))
+
+
+def test_random_links_meet_chance():
+    random = np.random.default_rng(1)
+    _, labels, overlaps = some_sketches()
+    many = 400
+    links = [random.random((len(label), len(label))) for _ in range(many) for label in labels]
+    found = rates(links, labels * many, overlaps * many)
+    assert found.rate == pytest.approx(found.chance, abs=0.01)
+    assert found.rate_far == pytest.approx(found.chance_far, abs=0.015)
+
+
+def test_nothing_to_count_is_none():
+    found = rates([np.ones((1, 1))], [["ear"]], [np.ones((1, 1))])
+    assert found.edges == 0
+    assert found.rate is found.rate_far is found.chance is found.chance_far is None
+
+
+def test_rates_of_what_does_not_belong_together():
+    with pytest.raises(UserError, match="2 labelled patches"):
+        rates([np.array([[0, 2]])], [["a", "b"]], [np.ones((2, 2))])
+    with pytest.raises(UserError, match="2 labelled patches"):
+        rates([np.array([[0, 1]])], [["a", "b"]], [np.ones((3, 3))])
+    with pytest.raises(UserError, match="self-links"):
+        rates([np.array([[1, 1]])], [["a", "b"]], [np.ones((2, 2))])
+    with pytest.raises(UserError, match="shape"):
+        rates([np.ones((3, 2))], [["a", "b"]], [np.ones((2, 2))])
+
+
+def test_rows_of_a_model(model):
+    done = []
+    rows = synonyms(model, SKETCHES, progress=done.append)
+    assert done == list(range(1, 13))
+    assert [(row["links"], row["category"]) for row in rows] == [
+        (name, category)
+        for name in ("synonymous", "temporal", "spatial", "random")
+        for category in ("all", "bus", "cat", "flower")
+    ]
+    assert set(rows[0]) == {"links", "category", "rate", "rate_far", "edges", "edges_far", "chance", "chance_far"}
+    for name in LINKS:
+        total, *parts = [row for row in rows if row["links"] == name]
+        assert total["edges"] == sum(row["edges"] for row in parts)
+        mean = sum(row["rate"] * row["edges"] for row in parts) / total["edges"]
+        assert total["rate"] == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_one_look_gives_the_links_of_the_graph(model, name):
+    """The links measured are those that `Model.graph` makes by each proximity."""
+    for sketch in SKETCHES[:4]:
+        graph = model.graph(sketch, name)
+        with torch.inference_mode():
+            again = LINKS[name](model.graph(sketch, "random").nodes)
+        assert torch.equal(graph.adjacency, again)
+    adjacency, labels, overlaps = [], [], []
+    for sketch in SKETCHES:
+        graph = model.graph(sketch, name)
+        valid = graph.nodes.valid[0].numpy()
+        adjacency.append(graph.adjacency[0].numpy()[valid][:, valid])
+        labels.append(patch_parts(sketch, model.recipe.canvas, model.recipe.nodes))
+        overlaps.append(overlap(graph.nodes.centres[0].numpy()[valid], model.recipe.canvas))
+    row = synonyms(model, SKETCHES, (name,))[0]
+    assert row == {"links": name, "category": "all", **vars(rates(adjacency, labels, overlaps))}
+
+
+def test_bad_input(model):
+    bare = Sketch(SKETCHES[0].points, SKETCHES[0].lengths, "cat", "abc")
+    with pytest.raises(UserError, match=r"sketch 1 \(abc\) has no part labels"):
+        synonyms(model, [SKETCHES[0], bare])
+    with pytest.raises(UserError, match="no part labels"):
+        patch_parts(bare, CANVAS)
+    with pytest.raises(UserError, match="unknown links 'magic'"):
+        synonyms(model, SKETCHES, ("magic",))
+    with pytest.raises(UserError, match="no sketch"):
+        synonyms(model, [])
