@@ -120,6 +120,26 @@ def graph(
 
 
 @app.command()
+def figures(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    source: Annotated[list[str] | None, typer.Option("--data", help="Files, a folder or a store of drawings.")] = None,
+    name: Annotated[str | None, typer.Option("--set", help="A named set of the data: DS1-small, OPEN8, …")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the figures.")] = Path("figures"),
+    form: Annotated[str, typer.Option("--format", help="png, svg or pdf")] = "png",
+    count: Annotated[int, typer.Option(min=3, help="Test sketches behind the map and the clusters.")] = 200,
+    as_json: AsJson = False,
+) -> None:
+    """Links, masks, healed sketches, clusters and a map of the codes, as one would put into a paper."""
+    from gra2seq.data.datasets import open_dataset
+    from gra2seq.judging.figures import draw_all
+    from gra2seq.model import load
+
+    written = draw_all(load(run), open_dataset(_sources(source), name=name), out, form, count)
+    answer = {"figures": [str(path) for path in written]}
+    _answer(as_json, answer, f"{len(written)} figures are in {out}")
+
+
+@app.command()
 def evaluate(
     run: RunFolder = None,
     source: Annotated[list[str] | None, typer.Option("--data", help="Files, a folder or a store of drawings.")] = None,

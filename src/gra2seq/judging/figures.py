@@ -4,20 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from gra2seq.data.batches import content_seed, generator
+from gra2seq.data.datasets import Dataset
 from gra2seq.errors import UserError
-from gra2seq.model import Model
+from gra2seq.model import Model, mask_draws
+from gra2seq.nn.centroids import Centroids
 from gra2seq.nn.proximity import LINKS
-from gra2seq.sketch.canvas import pen_walk
+from gra2seq.sketch.canvas import Canvas, Pixels, pen_walk
+from gra2seq.sketch.lattice import MOST_POINTS
+from gra2seq.sketch.masking import Damaged, drop_points, look, wipe_then_lattice
+from gra2seq.sketch.patches import NODES, window
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.whole import whole_file
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def draw_all(model: Model, dataset: Dataset, folder: Path, form: str = "png", count: int = 200) -> list[Path]:
+    """Every figure of this file, on sketches spread over the test split (or what there is)."""
+    indices = next((part for part in (dataset.test, dataset.valid, dataset.train) if len(part)), dataset.train)
+    spread = np.unique(np.linspace(0, len(indices) - 1, min(count, len(indices))).astype(int))
+    sketches = [dataset.store[int(indices[i])] for i in spread]
+    few = sketches[:: max(len(sketches) // 8, 1)][:8]
+    paths = {name: folder / f"{name}.{form}" for name in ("links", "masking", "healing", "clusters", "codes")}
+    draw_links(model, few, ("temporal", "spatial", "synonymous"), paths["links"])
+    draw_masking(few[0], paths["masking"])
+    draw_healing(model, few, paths["healing"])
+    draw_codes(model, sketches, paths["codes"])
+    if model.options.clusters:
+        draw_clusters(model, sketches, paths["clusters"])
+    else:
+        del paths["clusters"]
+    return list(paths.values())
 
 
 def draw_links(model: Model, sketches: Sequence[Sketch], proximities: Sequence[str], out: str | Path) -> None:
@@ -53,7 +79,142 @@ def links_of(axis: Axes, model: Model, sketch: Sketch, proximity: str | None = N
             axis.plot(ends[:, 0], ends[:, 1], color="tab:blue", linewidth=1.0, alpha=0.8)
     axis.plot(centres[valid, 0], centres[valid, 1], ".", color="tab:red", markersize=6)
     low, high = canvas.pad, canvas.padded - canvas.pad
-    axis.set(xlim=(low, high), ylim=(high, low), xticks=[], yticks=[], aspect="equal")
+    axis.set(xlim=(low, high), ylim=(high, low), aspect="equal")
+    _bare(axis)
+
+
+def draw_masking(sketch: Sketch, out: str | Path, probability: float = 0.3, seed: int = 0) -> None:
+    """The four ways of damaging one sketch, side by side: what each leaves to see (the paper's figure of masks)."""
+    canvas = Canvas()
+    numbers = generator(seed, content_seed(sketch)).random(MOST_POINTS)
+    draws = numbers[:NODES]
+    figure = Figure(figsize=(11, 2.6), layout="constrained")
+    titles = ("original", "(a) wipe, then crop", "(b) crop by turns", "(c) drop points", "(d) wipe, then lattice")
+    axes = figure.subplots(1, len(titles))
+    for axis, title in zip(axes, titles, strict=True):
+        axis.set_title(title, fontsize=9)
+        _bare(axis)
+    whole, a, b = (
+        look(sketch, canvas, draws, p, approach=approach)
+        for p, approach in ((0.0, "wipe-then-crop"), (probability, "wipe-then-crop"), (probability, "crop-by-turns"))
+    )
+    axes[0].imshow(1 - _inner(whole.canvas, canvas), cmap="gray", vmin=0, vmax=1)
+    axes[1].imshow(1 - _inner(a.canvas, canvas), cmap="gray", vmin=0, vmax=1)
+    axes[2].imshow(1 - _inner(_seen_by_patches(b, canvas), canvas), cmap="gray", vmin=0, vmax=1)
+    for axis, points in (
+        (axes[3], drop_points(sketch, numbers, probability)),
+        (axes[4], wipe_then_lattice(sketch, canvas, draws, probability)),
+    ):
+        axis.plot(points[:, 0], points[:, 1], ".", color="tab:red", markersize=3)
+        axis.set(xlim=(0, canvas.patch), ylim=(canvas.patch, 0), aspect="equal")
+    for axis, seen in ((axes[0], whole), (axes[1], a), (axes[2], b)):
+        for centre, gone in zip(seen.centres - canvas.pad, seen.masked, strict=True):
+            axis.plot(*centre, ".", color="tab:red" if not gone else "tab:gray", markersize=4)
+    save_figure(figure, out)
+
+
+def _seen_by_patches(seen: Damaged, canvas: Canvas) -> Pixels:
+    """The union of what the patches show: in (b) more than the canvas that is left."""
+    union = seen.canvas.copy()
+    for centre, view in zip(seen.centres, seen.views[1:], strict=True):
+        rows, columns = window(centre, canvas)
+        union[rows, columns] |= view
+    return union
+
+
+def draw_healing(
+    model: Model, sketches: Sequence[Sketch], out: str | Path, mask: float = 0.1, samples: int = 3, seed: int = 0
+) -> None:
+    """Original, damaged, and several healed versions; a column a sketch."""
+    draws = mask_draws(sketches, seed, model.recipe.nodes)
+    healed = model.heal(sketches, mask_prob=mask, draws=draws, samples=samples, seed=seed)
+    rows = ["original", "damaged", *(["healed"] * samples)]
+    figure = Figure(figsize=(1.5 * len(sketches), 1.55 * len(rows)), layout="constrained")
+    axes = figure.subplots(len(rows), len(sketches), squeeze=False)
+    for column, sketch in enumerate(sketches):
+        _strokes(axes[0, column], sketch)
+        seen = look(sketch, model.recipe.canvas, draws[column], mask, nodes=model.recipe.nodes)
+        axes[1, column].imshow(1 - _inner(seen.canvas, model.recipe.canvas), cmap="gray", vmin=0, vmax=1)
+        for sample in range(samples):
+            _strokes(axes[2 + sample, column], healed[column * samples + sample])
+    for row, title in zip(axes, rows, strict=True):
+        row[0].set_ylabel(title)
+        for axis in row:
+            _bare(axis)
+    save_figure(figure, out)
+
+
+def draw_clusters(model: Model, sketches: Sequence[Sketch], out: str | Path, shown: int = 8, most: int = 12) -> None:
+    """What a cluster means: the patches nearest to each centroid, the fullest clusters first."""
+    centroids = next((part for part in model.network.modules() if isinstance(part, Centroids)), None)
+    if centroids is None or not bool(centroids.started):
+        raise UserError("this model has no clusters: it was trained with clusters=0, or not at all")
+    features, views = [], []
+    for sketch in sketches:
+        nodes = model.graph(sketch).nodes
+        valid = nodes.valid[0].cpu().numpy()
+        features.append(nodes.features[0].cpu().numpy()[valid])
+        views.append(look(sketch, model.recipe.canvas, nodes=model.recipe.nodes).views[1:])
+    unit = _unit(np.concatenate(features))
+    patches = np.concatenate(views)
+    likeness = unit @ _unit(centroids.places.cpu().numpy()).T  # (patches, K)
+    sizes = np.bincount(likeness.argmax(axis=1), minlength=likeness.shape[1])
+    order = [int(k) for k in np.argsort(-sizes, kind="stable")[:most] if sizes[k]]
+    figure = Figure(figsize=(1.0 * shown, 1.05 * len(order)), layout="constrained")
+    axes = figure.subplots(len(order), shown, squeeze=False)
+    for row, cluster in zip(axes, order, strict=True):
+        row[0].set_ylabel(f"{sizes[cluster]} patches", fontsize=7)
+        best = np.argsort(-np.where(likeness.argmax(axis=1) == cluster, likeness[:, cluster], -np.inf))
+        for axis, patch in zip(row, best[: min(shown, sizes[cluster])], strict=False):
+            axis.imshow(1 - patches[patch], cmap="gray", vmin=0, vmax=1)
+        for axis in row:
+            _bare(axis)
+    save_figure(figure, out)
+
+
+def draw_codes(model: Model, sketches: Sequence[Sketch], out: str | Path) -> None:
+    """A map of the codes by category: their two directions of largest spread (principal components)."""
+    codes = model.encode(sketches).astype(np.float64)
+    if len(codes) < 3:
+        raise UserError(f"a map needs at least three sketches, not {len(codes)}")
+    codes -= codes.mean(axis=0)
+    _, spread, directions = np.linalg.svd(codes, full_matrices=False)
+    places = codes @ directions[:2].T
+    share = np.square(spread[:2]).sum() / max(float(np.square(spread).sum()), 1e-12)
+    figure = Figure(figsize=(6, 5), layout="constrained")
+    axis = figure.subplots()
+    categories = sorted({sketch.category for sketch in sketches})
+    for number, category in enumerate(categories):
+        chosen = [i for i, sketch in enumerate(sketches) if sketch.category == category]
+        colour = f"C{number % 10}"
+        axis.plot(places[chosen, 0], places[chosen, 1], "o", color=colour, markersize=3, alpha=0.6, label=category)
+    if len(categories) <= 20:
+        axis.legend(fontsize=7, loc="best")
+    axis.set_title(f"codes of {len(codes)} sketches, {share:.0%} of their variance", fontsize=9)
+    axis.set(xticks=[], yticks=[])
+    save_figure(figure, out)
+
+
+def _unit(rows: NDArray[Any]) -> NDArray[Any]:
+    unit: NDArray[Any] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return unit
+
+
+def _inner(pixels: Pixels, canvas: Canvas) -> Pixels:
+    return pixels[canvas.pad : canvas.padded - canvas.pad, canvas.pad : canvas.padded - canvas.pad]
+
+
+def _strokes(axis: Axes, sketch: Sketch) -> None:
+    for stroke in sketch.strokes:
+        axis.plot(stroke[:, 0], stroke[:, 1], color="black", linewidth=1.0, solid_capstyle="round")
+    left, top, width, height = sketch.box
+    half = max(width, height, 1e-6) * 0.55
+    x, y = left + width / 2, top + height / 2
+    axis.set(xlim=(x - half, x + half), ylim=(y + half, y - half), aspect="equal")
+
+
+def _bare(axis: Axes) -> None:
+    axis.set(xticks=[], yticks=[])
     for side in axis.spines.values():
         side.set_visible(False)
 
