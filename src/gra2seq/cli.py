@@ -188,6 +188,42 @@ def evaluate(
 
 
 @app.command()
+def ablate(
+    config: Annotated[Path, typer.Argument(help="A YAML file of configs/.")],
+    changes: Annotated[list[str] | None, typer.Argument(help="name=value …; run=FOLDER holds a run a variant")] = None,
+    mask: Annotated[
+        list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")] = 1,
+    judge: Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Random links against synonymous ones, clustering off against on: the paper's Tables 3 and 4."""
+    from gra2seq.judging.ablate import ablate as run_ablation
+    from gra2seq.judging.evaluate import write_tables
+    from gra2seq.judging.judge import load_judge
+    from gra2seq.judging.tables import to_markdown
+    from gra2seq.options import read_options
+    from gra2seq.training.loop import Stopped
+    from gra2seq.training.progress import show
+
+    options = read_options(config, changes or [])
+    try:
+        rows = run_ablation(
+            options,
+            lambda variant: show(say, variant),
+            masks=mask or [0.0, 0.1, 0.3],
+            seeds=range(seeds),
+            judge=load_judge(judge) if judge else None,
+        )
+    except Stopped as stop:
+        say.print(f"{stop} (the same command goes on)")
+        raise typer.Exit(130) from None
+    write_tables(rows, Path(options.run), "ablation")
+    print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
+
+
+@app.command()
 def synonyms(
     run: RunFolder = None,
     source: Annotated[
