@@ -19,8 +19,9 @@ from gra2seq.models import build
 from gra2seq.models.graph_encoder import Graph, GraphEncoder
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.nn.decoder import draw_rows
+from gra2seq.nn.proximity import LINKS
 from gra2seq.options import Options, options
-from gra2seq.sketch.masking import Draws, Hole
+from gra2seq.sketch.masking import Hole
 from gra2seq.sketch.strokes import Floats, Sketch, from_stroke5
 from gra2seq.training.checkpoint import CONFIG, LAST, WEIGHTS, load_weights, read_json
 
@@ -137,8 +138,6 @@ class Model:
     @torch.inference_mode()
     def graph(self, sketch: Sketch, links: str | None = None) -> Graph:
         """The sketch as a graph, linked as trained or by another proximity: for pictures and measurements."""
-        from gra2seq.nn.proximity import LINKS
-
         encoder = next((part for part in self.network.modules() if isinstance(part, GraphEncoder)), None)
         if encoder is None:
             raise UserError(f"{self.options.model} links no patches: it has no graph")
@@ -213,6 +212,3 @@ def _noise(seed: int, first: int, part: slice, most: int) -> Tensor:
         uniform, normal = random.random((most, 2), np.float32), random.standard_normal((most, 2), np.float32)
         blocks.append(np.concatenate([uniform, normal], axis=1))
     return torch.from_numpy(np.stack(blocks))
-
-
-__all__ = ["Draws", "Model", "laid_over", "load", "mask_draws", "untrained"]

@@ -26,7 +26,7 @@ from gra2seq.judging.chamfer import chamfer
 from gra2seq.judging.judge import Judge
 from gra2seq.judging.recognition import recognition
 from gra2seq.judging.retrieval import ranks
-from gra2seq.judging.tables import to_csv, to_json, to_latex, to_markdown
+from gra2seq.judging.tables import FORMATS
 from gra2seq.model import Model
 from gra2seq.sketch.masking import Draws
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
@@ -123,7 +123,7 @@ def evaluate(
 
 def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> None:
     """The rows as CSV, JSON, Markdown and LaTeX."""
-    for suffix, text in ((".csv", to_csv), (".json", to_json), (".md", to_markdown), (".tex", to_latex)):
+    for suffix, text in FORMATS.items():
         with whole_file(folder / f"{name}{suffix}") as temporary:
             temporary.write_text(text(rows))
 

@@ -20,7 +20,7 @@ from gra2seq.nn.centroids import Centroids
 from gra2seq.nn.proximity import LINKS
 from gra2seq.sketch.canvas import Canvas, Pixels, pen_walk
 from gra2seq.sketch.lattice import MOST_POINTS
-from gra2seq.sketch.masking import Damaged, drop_points, look, wipe_then_lattice
+from gra2seq.sketch.masking import APPROACHES, Damaged, drop_points, look, wipe_then_lattice
 from gra2seq.sketch.patches import NODES, window
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.whole import whole_file
@@ -89,7 +89,7 @@ def draw_masking(sketch: Sketch, out: str | Path, probability: float = 0.3, seed
     numbers = generator(seed, content_seed(sketch)).random(MOST_POINTS)
     draws = numbers[:NODES]
     figure = Figure(figsize=(11, 2.6), layout="constrained")
-    titles = ("original", "(a) wipe, then crop", "(b) crop by turns", "(c) drop points", "(d) wipe, then lattice")
+    titles = ["original", *(f"({letter}) {name}" for letter, name in APPROACHES.items())]
     axes = figure.subplots(1, len(titles))
     for axis, title in zip(axes, titles, strict=True):
         axis.set_title(title, fontsize=9)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -20,10 +19,6 @@ class Encoding:
     log_variance: Tensor | None  # (B, code), or None where the code is certain
     terms: dict[str, Tensor] = field(default_factory=dict)  # loss terms, weighted
     watch: dict[str, Tensor] = field(default_factory=dict)  # figures for the log
-
-
-class Encoder(Protocol):
-    def __call__(self, batch: Batch) -> Encoding: ...
 
 
 class Code(nn.Module):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from gra2seq.nn.mixture import NOISE, PenMove, raw_size
+from gra2seq.nn.mixture import PenMove, raw_size
 from gra2seq.sketch.strokes import DOWN, END
 
 State = tuple[Tensor, ...]
@@ -74,8 +74,9 @@ def draw_rows(
 ) -> list[Tensor]:
     """Draw a sketch for each code until it ends, or `most` rows; finished ones leave the batch. Lists of (n, 5).
 
-    `noise(t)` gives the randomness (B, NOISE) of step t for *all* sketches, so that what one sketch gets does not
-    depend on the others; temperature 0 needs none. `lengths` sets the number of points instead of the pen's END.
+    `noise(t)` gives the randomness (B, 4) of step t (`mixture.make_noise`) for *all* sketches, so that what one sketch
+    gets does not depend on the others; temperature 0 needs none. `lengths` sets the number of points instead of the
+    pen's END.
     """
     count = len(code)
     row = first_row(count, code)
@@ -108,6 +109,3 @@ def draw_rows(
             active, row, code = active[stay], row[stay], code[stay]
             state = tuple(part[stay] for part in state)
     return [drawn[: int(end), i] for i, end in enumerate(ends.tolist())]
-
-
-__all__ = ["MIXTURES", "NOISE", "State", "Step", "StrokeDecoder", "draw_rows", "first_row"]

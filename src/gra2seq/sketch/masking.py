@@ -129,6 +129,7 @@ def wipe_then_lattice(
     return lattice_points(damaged.views[0])
 
 
+# The paper's letters for the four: (a) and (b) damage patches, (c) and (d) SketchLattice's points.
 APPROACHES = {"a": "wipe-then-crop", "b": "crop-by-turns", "c": "drop-points", "d": "wipe-then-lattice"}
 
 
