@@ -1,6 +1,6 @@
 """Large arrays come and go at every step; by default glibc hands them back to the system and takes them anew.
 
-Every page is then zeroed again before it is used, which costs a sixth or more of a training step (docs/decisions.md).
+Every page is then zeroed again before it is used, which costs about a tenth of a training step (docs/decisions.md).
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def test_labels_count_through_the_categories():
     assert len(batch.blocks.patches) == 0
 
 
-def test_trained_by_the_same_loop_and_tells_categories_apart(tmp_path):
+def test_trained_by_the_same_loop_and_saved_with_its_categories(tmp_path):
     write = {"data": "doodles:600", "workers": 0, "dataset": "DS1", "run": str(tmp_path / "judge")}
     steps = {"max_steps": 12, "batch": 8, "validate_every": 6, "save_every": 6, "validate_sketches": 20}
     chosen = options({"model": "sketch-a-net", "preset": "small", "learning_rate": 3e-4, **write, **steps})
