@@ -58,13 +58,16 @@ class Options:
     cluster_form: str = "euclidean"  # released code: squared
     hidden: int = 1024  # LSTM
     mixtures: int = 20
+    position: bool = False  # tell the decoder where the pen is, not only how it last moved
     least_log_std: float | None = None  # lower bound of log sigma, in scaled units
 
     # training
     batch: int = 256  # of all processes together
     learning_rate: float = 1e-3
-    decay: float = 0.95  # of the learning rate, each epoch
+    fall: str = "epochs"  # the learning rate falls by `decay` an epoch; cosine: along half a wave, to the last step
+    decay: float = 0.95
     least_learning_rate: float = 1e-5
+    warm_up: int = 0  # steps in which the learning rate rises from 0
     clip: str = "variable-norm"  # or value (sketch-rnn), norm (all together), none
     clip_at: float = 1.0
     max_steps: int = 27_000  # about 20 epochs of 5 x 70,000 sketches
@@ -118,14 +121,18 @@ PRESETS: dict[str, dict[str, Any]] = {
         "cluster_rate": 0.25,
         "cluster_form": "squared",
     },
-    # for a laptop: the same encoder, half the LSTM, small batches, what the prototype taught
+    # for a laptop: the same encoder, half the LSTM, small batches, what was measured to learn more an hour
     "small": {
         "hidden": 512,
-        "batch": 64,
+        "position": True,
+        "batch": 32,
+        "learning_rate": 3e-3,
+        "fall": "cosine",
+        "warm_up": 100,
         "start_log_variance": -6.0,
         "jitter": 0.5,
         "cluster_form": "squared",
-        "max_steps": 5_000,
+        "max_steps": 10_000,
     },
     # for tests: everything there, everything little
     "tiny": {
@@ -150,6 +157,7 @@ _CHOICES = {
     "links": ("synonymous", "temporal", "spatial", "random"),
     "normalise": ("symmetric", "rows"),
     "cluster_form": ("euclidean", "squared"),
+    "fall": ("epochs", "cosine"),
     "clip": ("variable-norm", "value", "norm", "none"),
     "masking": ("wipe-then-crop", "crop-by-turns"),
     "accelerator": ("auto", "cpu", "cuda", "gpu", "mps", "tpu"),
@@ -157,7 +165,7 @@ _CHOICES = {
 }
 _AT_LEAST_ONE = ("nodes", "code", "hidden", "mixtures", "batch", "side", "pen", "max_points", "devices", "num_nodes",
                  "save_every", "validate_every", "validate_sketches", "max_steps")  # fmt: skip
-_AT_LEAST_ZERO = ("seed", "workers", "threads", "clusters", "gallery", "patience", "jitter", "max_minutes",
+_AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "max_minutes",
                   "cluster_weight", "least_learning_rate")  # fmt: skip
 _ABOVE_ZERO = ("learning_rate", "decay", "clip_at")
 
@@ -244,9 +252,15 @@ def _cast(name: str, value: Any, kind: Any) -> Any:
             return None if value is None else _cast(name, value, typing.get_args(kind)[0])
         if typing.get_origin(kind) is tuple:
             return tuple(int(item) for item in value)
-        if isinstance(value, bool) or value is None or (kind is int and float(value) != int(float(value))):
+        if kind is bool and isinstance(value, bool):
+            return value
+        if kind is bool or isinstance(value, bool) or value is None:
+            raise ValueError
+        if kind is int and float(value) != int(float(value)):
             raise ValueError
         return kind(value)
     except (TypeError, ValueError, OverflowError):
-        wanted = {int: "a whole number", float: "a number", str: "a text"}.get(kind, "a list of whole numbers")
+        wanted = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}.get(
+            kind, "a list of whole numbers"
+        )
         raise UserError(f"option {name}={value!r} must be {wanted}") from None

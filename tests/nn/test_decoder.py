@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 
 from gra2seq.nn.decoder import StrokeDecoder, draw_rows, first_row
 from gra2seq.nn.mixture import PenMove
 
 
-def test_forward_equals_stepping():
+@pytest.mark.parametrize("position", [False, True])
+def test_forward_equals_stepping(position):
     torch.manual_seed(0)
-    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3).double()
+    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3, position=position).double()
     rows, code = torch.randn(4, 7, 5, dtype=torch.float64), torch.randn(4, 6, dtype=torch.float64)
     at_once = decoder(rows, code)
     state = decoder.first_state(code)
@@ -23,9 +25,22 @@ def test_forward_equals_stepping():
 def test_the_first_state_comes_from_the_code():
     decoder = StrokeDecoder(code=6, hidden=12)
     code = torch.randn(2, 6)
-    hidden, cell = decoder.first_state(code)
+    hidden, cell, place = decoder.first_state(code)
+    assert not place.any()
     both = torch.tanh(decoder.start.weight @ code.T + decoder.start.bias.unsqueeze(-1)).T
     assert torch.allclose(torch.cat([hidden, cell], dim=-1), both, atol=1e-6)
+
+
+def test_a_decoder_with_position_knows_where_the_pen_is():
+    """Two ways to the same last move that end in different places: only with `position` can one step tell them."""
+    for position in (False, True):
+        torch.manual_seed(0)
+        decoder = StrokeDecoder(code=2, hidden=4, mixtures=2, position=position)
+        row, code = torch.tensor([[1.0, 0, 1, 0, 0]] * 2), torch.zeros(2, 2)
+        state = (torch.zeros(2, 4), torch.zeros(2, 4), torch.tensor([[0.0, 0.0], [5.0, -3.0]]))
+        move, (_, _, place) = decoder.step(row, code, state)
+        assert place.tolist() == [[1, 0], [6, -3]]
+        assert torch.equal(move.mean[0], move.mean[1]) is not position
 
 
 class Mock:

@@ -12,11 +12,12 @@ import pytest
 import torch
 
 import gra2seq
+from gra2seq.data.batches import Schedule
 from gra2seq.errors import UserError
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.options import options
 from gra2seq.training import checkpoint
-from gra2seq.training.loop import NotFinite, Stopped, clip, read_metrics, train
+from gra2seq.training.loop import NotFinite, Stopped, clip, learning_rate, read_metrics, train
 
 TINY = {
     "preset": "tiny",
@@ -307,3 +308,24 @@ def test_clipping():
         assert clip(module, how, 1.0) == pytest.approx(np.sqrt(25.25))
         for parameter, want in zip(module, wanted, strict=True):
             assert parameter.grad.tolist() == pytest.approx(want)
+
+
+def test_the_learning_rate_rises_and_falls_as_asked():
+    schedule = Schedule(np.full(40, 9), batch=4, seed=0)  # ten steps an epoch
+
+    def rates(**more):
+        picked = options({"preset": "tiny", "learning_rate": 1e-2, "max_steps": 100, **more})
+        return [learning_rate(picked, schedule, step) for step in range(101)]
+
+    by_epoch = rates(decay=0.5)
+    assert by_epoch[:10] == [1e-2] * 10
+    assert by_epoch[10:20] == [5e-3] * 10
+    assert min(rates(decay=0.1)) == 1e-5
+    wave = rates(fall="cosine")
+    assert wave[0] == pytest.approx(1e-2)
+    assert wave[50] == pytest.approx((1e-2 + 1e-5) / 2)
+    assert wave[100] == pytest.approx(1e-5)
+    assert sorted(wave, reverse=True) == wave
+    warm = rates(fall="cosine", warm_up=9)
+    assert warm[0] == pytest.approx(1e-3)
+    assert warm[9:] == wave[9:]

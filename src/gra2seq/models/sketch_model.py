@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from gra2seq.data.batches import Batch
 from gra2seq.nn.decoder import StrokeDecoder
+from gra2seq.options import Options
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,11 @@ class SketchModel(nn.Module):
         """The codes (mu), (B, code)."""
         encoding: Encoding = self.encoder(batch)
         return encoding.mean
+
+
+def decoder_of(options: Options) -> StrokeDecoder:
+    """The decoder that all systems share."""
+    return StrokeDecoder(options.code, options.hidden, options.mixtures, options.least_log_std, options.position)
 
 
 def not_past_end(rows: Tensor) -> Tensor:

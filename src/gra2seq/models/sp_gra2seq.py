@@ -8,9 +8,8 @@ from torch.nn import functional as F
 
 from gra2seq.data.batches import Batch
 from gra2seq.models.graph_encoder import Graph, GraphEncoder
-from gra2seq.models.sketch_model import Code, Encoding, SketchModel
+from gra2seq.models.sketch_model import Code, Encoding, SketchModel, decoder_of
 from gra2seq.nn.centroids import Centroids
-from gra2seq.nn.decoder import StrokeDecoder
 from gra2seq.nn.graph_conv import GraphConv
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.nn.proximity import LINKS, NORMALISING
@@ -62,4 +61,4 @@ def sp_gra2seq(options: Options) -> SketchModel:
         options.cluster_weight,
         options.cluster_form,
     )
-    return SketchModel(encoder, StrokeDecoder(options.code, options.hidden, options.mixtures, options.least_log_std))
+    return SketchModel(encoder, decoder_of(options))

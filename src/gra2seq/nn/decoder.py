@@ -17,13 +17,23 @@ MIXTURES = 20  # sketch-rnn
 
 
 class StrokeDecoder(nn.Module):
-    """Code (B, code) and the rows drawn so far -> the distribution of the next row."""
+    """Code (B, code) and the rows drawn so far -> the distribution of the next row.
 
-    def __init__(self, code: int, hidden: int, mixtures: int = MIXTURES, least_log_std: float | None = None) -> None:
+    With `position` it is also told where the pen is: without, it must add up all moves to know.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        hidden: int,
+        mixtures: int = MIXTURES,
+        least_log_std: float | None = None,
+        position: bool = False,
+    ) -> None:
         super().__init__()
-        self.least_log_std = least_log_std
+        self.least_log_std, self.position = least_log_std, position
         self.start = nn.Linear(code, 2 * hidden)
-        self.lstm = nn.LSTM(5 + code, hidden, batch_first=False)
+        self.lstm = nn.LSTM(5 + 2 * position + code, hidden, batch_first=False)
         self.out = nn.Linear(hidden, raw_size(mixtures))
         inputs, recurrent, bias, second_bias = self.lstm.all_weights[0]
         nn.init.xavier_uniform_(inputs)
@@ -35,23 +45,24 @@ class StrokeDecoder(nn.Module):
 
     def first_state(self, code: Tensor) -> State:
         hidden, cell = torch.tanh(self.start(code)).chunk(2, dim=-1)
-        return hidden.contiguous(), cell.contiguous()
+        return hidden.contiguous(), cell.contiguous(), code.new_zeros(len(code), 2)
 
     def forward(self, rows: Tensor, code: Tensor) -> PenMove:
         """Rows (B, T, 5), each the one drawn before, and codes -> moves with leading axes (B, T)."""
-        hidden, cell = self.first_state(code)
+        hidden, cell, _ = self.first_state(code)
         steps = rows.shape[1]
-        inputs = torch.cat([rows.transpose(0, 1), code.expand(steps, *code.shape)], dim=-1)  # (T, B, 5 + code)
+        place = [rows[..., :DOWN].cumsum(dim=1).transpose(0, 1)] if self.position else []
+        inputs = torch.cat([rows.transpose(0, 1), *place, code.expand(steps, *code.shape)], dim=-1)  # (T, B, …)
         outputs, _ = self.lstm(inputs, (hidden.unsqueeze(0), cell.unsqueeze(0)))
         return PenMove.of(self.out(outputs).transpose(0, 1), self.least_log_std)
 
     def step(self, row: Tensor, code: Tensor, state: State) -> tuple[PenMove, State]:
         """One row further: (B, 5) -> a move with leading axis (B)."""
-        hidden, cell = state
-        outputs, (hidden_, cell_) = self.lstm(
-            torch.cat([row, code], dim=-1).unsqueeze(0), (hidden.unsqueeze(0), cell.unsqueeze(0))
-        )
-        return PenMove.of(self.out(outputs[0]), self.least_log_std), (hidden_[0], cell_[0])
+        hidden, cell, place = state
+        place = place + row[:, :DOWN]
+        inputs = torch.cat([row, place, code] if self.position else [row, code], dim=-1)
+        outputs, (hidden_, cell_) = self.lstm(inputs.unsqueeze(0), (hidden.unsqueeze(0), cell.unsqueeze(0)))
+        return PenMove.of(self.out(outputs[0]), self.least_log_std), (hidden_[0], cell_[0], place)
 
 
 def first_row(count: int, like: Tensor) -> Tensor:

@@ -251,9 +251,14 @@ def _note(state: Progress, options: Options, text: str) -> Report:
 
 
 def learning_rate(options: Options, schedule: Schedule, step: int) -> float:
-    """Falls by `decay` an epoch."""
-    epoch = step // schedule.steps_per_epoch
-    return max(options.learning_rate * options.decay**epoch, min(options.least_learning_rate, options.learning_rate))
+    """Rises through the warm-up, then falls: by `decay` an epoch, or along half a cosine to the last step."""
+    least = min(options.least_learning_rate, options.learning_rate)
+    if options.fall == "cosine":
+        share = min(step / options.max_steps, 1.0)
+        rate = least + (options.learning_rate - least) * 0.5 * (1 + math.cos(math.pi * share))
+    else:
+        rate = max(options.learning_rate * options.decay ** (step // schedule.steps_per_epoch), least)
+    return rate * min((step + 1) / (options.warm_up + 1), 1.0)
 
 
 def clip(network: nn.Module, how: str, at: float) -> float:
