@@ -8,7 +8,7 @@ import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import yaml
 from gra2seq.data.batches import Recipe
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas
+from gra2seq.sketch.lattice import CELLS, MOST_POINTS
 
 JUDGE = "sketch-a-net"  # the classifier behind Rec; every other model draws
 JUDGE_SIDE = 225  # pixels of the pictures it sees
@@ -47,6 +48,9 @@ class Options:
 
     # the network
     channels: tuple[int, ...] = (8, 32, 64, 128, 256, 512, 512)
+    picture: int = 48  # side in pixels of what picture models see
+    stroke_hidden: int = 256  # each way, of the LSTM that reads strokes
+    embedding: int = 64  # of a lattice point's column, and of its row
     links: str = "synonymous"
     corner: float = 0.5  # eq. 3; released code: 1
     normalise: str = "symmetric"  # eq. 4; released code: rows
@@ -97,6 +101,7 @@ class Options:
             return Recipe(
                 scale=scale, nodes=self.nodes, patches=False, picture=JUDGE_SIDE, augment=True, categories=categories
             )
+        sees = SYSTEMS[self.model].sees if self.model in SYSTEMS else ("patches",)
         return Recipe(
             scale=scale,
             canvas=Canvas(self.side, self.pen, self.patch),
@@ -107,8 +112,36 @@ class Options:
             jitter=self.jitter,
             random_links=self.links == "random",
             skip_blank=self.paper == 0,
+            patches="patches" in sees or "lattice patches" in sees,
+            cells=CELLS if "lattice patches" in sees else 0,
+            points=MOST_POINTS if "lattice points" in sees else 0,
+            strokes="strokes" in sees,
+            picture=self.picture if "picture" in sees else 0,
         )
 
+
+@dataclass(frozen=True)
+class System:
+    """A system of the paper's tables: who made it, what it sees, and its own sizes where they are not the paper's."""
+
+    made_by: str
+    sees: tuple[str, ...]
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+
+
+# 128 x 128 patches of a 512 canvas, pen of 12 pixels, one convolution less
+_HEALER = {"side": 512, "pen": 12, "channels": (8, 32, 64, 128, 256, 512), "clusters": 0}
+SYSTEMS = {
+    "sketch-rnn": System("Ha and Eck, ICLR 2018", ("strokes",), {"clusters": 0}),
+    "sketch-pix2seq": System("Chen et al., 2017", ("picture",), {"clusters": 0}),
+    "song": System("Song et al., CVPR 2018", ("picture", "strokes"), {"clusters": 0}),
+    "rpcl-pix2seq": System("Zang et al., 2021", ("picture",)),
+    "sketch-healer": System("Su et al., BMVC 2020", ("patches",), {**_HEALER, "links": "drawing-order"}),
+    "sketch-healer-2": System("Qi et al., 2022", ("patches",), {**_HEALER, "links": "drawing-order"}),
+    "sketch-lattice": System("Qi et al., ICCV 2021", ("lattice points",), {"clusters": 0, "links": "within-reach"}),
+    "sketch-lattice+": System("Zang et al., AAAI 2023", ("lattice patches",), {**_HEALER, "links": "within-reach"}),
+    "sp-gra2seq": System("Zang et al., AAAI 2023", ("patches",)),
+}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {},
@@ -140,6 +173,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "pen": 2,
         "channels": (8, 16, 16, 16),
         "nodes": 8,
+        "stroke_hidden": 16,
+        "embedding": 8,
         "code": 16,
         "clusters": 5,
         "hidden": 32,
@@ -154,7 +189,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 _CHOICES = {
-    "links": ("synonymous", "temporal", "spatial", "random"),
+    "links": ("synonymous", "temporal", "spatial", "random", "drawing-order", "within-reach"),
     "normalise": ("symmetric", "rows"),
     "cluster_form": ("euclidean", "squared"),
     "fall": ("epochs", "cosine"),
@@ -163,8 +198,9 @@ _CHOICES = {
     "accelerator": ("auto", "cpu", "cuda", "gpu", "mps", "tpu"),
     "precision": ("32-true",),  # the exactness that is tested; mixed precision is not yet
 }
-_AT_LEAST_ONE = ("nodes", "code", "hidden", "mixtures", "batch", "side", "pen", "max_points", "devices", "num_nodes",
-                 "save_every", "validate_every", "validate_sketches", "max_steps")  # fmt: skip
+_AT_LEAST_ONE = ("nodes", "code", "hidden", "stroke_hidden", "embedding", "picture", "mixtures", "batch", "side", "pen",
+                 "max_points", "devices", "num_nodes", "save_every", "validate_every", "validate_sketches",
+                 "max_steps")  # fmt: skip
 _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "max_minutes",
                   "cluster_weight", "least_learning_rate")  # fmt: skip
 _ABOVE_ZERO = ("learning_rate", "decay", "clip_at")
@@ -175,8 +211,9 @@ def options(values: Mapping[str, Any]) -> Options:
     preset = values.get("preset", Options.preset)
     if not isinstance(preset, str) or preset not in PRESETS:
         raise UserError(f"unknown preset {preset!r}: one of {', '.join(PRESETS)}")
-    known = {field.name: kind for field, kind in zip(fields(Options), _kinds(), strict=True)}
-    merged = {**PRESETS[preset], **values, "preset": preset}
+    known = {option.name: kind for option, kind in zip(fields(Options), _kinds(), strict=True)}
+    system = SYSTEMS.get(str(values.get("model", Options.model)))
+    merged = {**(system.sizes if system else {}), **PRESETS[preset], **values, "preset": preset}
     for name in merged:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, n=1)
@@ -195,10 +232,10 @@ def options(values: Mapping[str, Any]) -> Options:
     for name in _ABOVE_ZERO:
         if not getattr(chosen, name) > 0:
             raise UserError(f"{name}={getattr(chosen, name)} must be more than 0")
-    for field in fields(Options):
-        value = getattr(chosen, field.name)
+    for option in fields(Options):
+        value = getattr(chosen, option.name)
         if isinstance(value, float) and not math.isfinite(value):
-            raise UserError(f"{field.name}={value} must be a finite number")
+            raise UserError(f"{option.name}={value} must be a finite number")
     processes = chosen.devices * chosen.num_nodes
     if chosen.batch % processes:
         raise UserError(f"a batch of {chosen.batch} cannot be shared by {processes} processes: choose a multiple")
@@ -242,7 +279,7 @@ def as_dict(chosen: Options) -> dict[str, Any]:
 
 def _kinds() -> list[Any]:
     hints = typing.get_type_hints(Options)
-    return [hints[field.name] for field in fields(Options)]
+    return [hints[option.name] for option in fields(Options)]
 
 
 def _cast(name: str, value: Any, kind: Any) -> Any:
@@ -260,7 +297,6 @@ def _cast(name: str, value: Any, kind: Any) -> Any:
             raise ValueError
         return kind(value)
     except (TypeError, ValueError, OverflowError):
-        wanted = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}.get(
-            kind, "a list of whole numbers"
-        )
+        kinds = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+        wanted = kinds.get(kind, "a list of whole numbers")
         raise UserError(f"option {name}={value!r} must be {wanted}") from None

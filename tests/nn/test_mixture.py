@@ -107,3 +107,23 @@ def test_temperature_zero_takes_the_likeliest_and_needs_no_randomness():
     best = move.logits.argmax(-1)
     assert torch.equal(rows[:, :2], move.mean[torch.arange(6), best])
     assert torch.equal(rows[:, 2:].argmax(-1), move.pen.argmax(-1))
+
+
+def test_a_soft_sample_is_a_sample_and_lets_gradients_through():
+    torch.manual_seed(0)
+    raw = torch.randn(2000, 3 + 6 * 4, dtype=torch.float64)[:1].expand(2000, -1).clone().requires_grad_()
+    moves = PenMove.of(raw)
+    gumbel = -torch.empty(2000, 4 + 3, dtype=torch.float64).exponential_().log()
+    normal = torch.randn(2000, 2, dtype=torch.float64)
+    rows = moves.soft_sample(gumbel, normal, temperature=1e-3)  # so cold that the choice is hard
+    chosen = (moves.logits + gumbel[:, :4]).argmax(dim=-1)
+    expected = torch.nn.functional.softmax(moves.logits[0], dim=-1)
+    assert torch.allclose(torch.bincount(chosen, minlength=4).double() / 2000, expected, atol=0.05)
+    mean = moves.mean[torch.arange(2000), chosen]
+    assert torch.allclose((rows[:, :2] - mean).mean(dim=0), torch.zeros(2, dtype=torch.float64), atol=0.2)
+    assert torch.allclose(rows[:, 2:].sum(dim=-1), torch.ones(2000, dtype=torch.float64))
+    assert torch.allclose(rows[:, 2:].max(dim=-1).values, torch.ones(2000, dtype=torch.float64))
+    warm = moves.soft_sample(gumbel, normal)
+    warm.square().sum().backward()
+    assert raw.grad.isfinite().all()
+    assert (raw.grad.abs().sum(dim=0) > 0).all()

@@ -153,3 +153,26 @@ def test_normalising_by_hand():
     assert (s[3] == 0).all()
     assert (s[:, 3] == 0).all()
     assert by_row(a).sum(dim=-1).tolist() == pytest.approx([1, 1, 1, 0])
+
+
+def test_drawing_order_by_hand():
+    """SketchHealer's links of five patches of which the third is masked."""
+    valid = torch.tensor([[True, True, False, True, True]])
+    nodes = Nodes(torch.zeros(1, 5, 2), valid, torch.zeros(1, 5, 2))
+    expected = [
+        [0.5, 0.3, 0.0, 0.0, 0.0],
+        [0.3, 0.5, 0.0, 0.2, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 0.0],
+        [0.0, 0.2, 0.0, 0.5, 0.3],
+        [0.0, 0.0, 0.0, 0.3, 0.5],
+    ]
+    assert torch.allclose(LINKS["drawing-order"](nodes)[0], torch.tensor(expected))
+
+
+def test_within_reach_by_hand():
+    """SketchLattice's links: the largest distance is 10: 2 is within reach, 3 is not; a masked one is nobody's."""
+    centres = torch.tensor([[[0.0, 0], [0, 2], [0, 5], [0, 10], [0, 1000]]])
+    valid = torch.tensor([[True, True, True, True, False]])
+    expected = [[1, 1, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0]]
+    got = LINKS["within-reach"](Nodes(torch.zeros(1, 5, 2), valid, centres))[0]
+    assert torch.equal(got, torch.tensor(expected, dtype=got.dtype))

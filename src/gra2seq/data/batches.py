@@ -24,8 +24,8 @@ from gra2seq.data.datasets import BOX
 from gra2seq.errors import UserError
 from gra2seq.nn.patch_cnn import Blocks
 from gra2seq.sketch.augment import picture
-from gra2seq.sketch.canvas import Canvas
-from gra2seq.sketch.masking import Hole, look
+from gra2seq.sketch.canvas import Canvas, grey_view
+from gra2seq.sketch.masking import Damage, Hole, cut_up, damage, lattice_on, look_by_lattice, survivors, wiped
 from gra2seq.sketch.patches import NODES
 from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
 from gra2seq.sketch.strokes import DOWN, END, UP, Floats, Ints, Sketch
@@ -48,9 +48,17 @@ class Recipe:
     random_links: bool = False
     skip_blank: bool = True  # paper is 0 (sketch/quadtree.py)
     patches: bool = True  # False for models that see none
+    cells: int = 0  # along each side of a lattice whose cells with ink have the patches; 0: along the pen's way
+    points: int = 0  # of a lattice on ink, at most, for models that see those
+    strokes: bool = False  # what is left of the strokes, for models that see them
     picture: int = 0  # side of a picture of the whole sketch, for models that see one
-    augment: bool = False  # change pictures a little in training
+    augment: bool = False  # it is the judge's: of the undamaged sketch, changed a little in training
     categories: tuple[str, ...] = ()  # what labels count through
+
+    @property
+    def slots(self) -> int:
+        """N: nodes that a graph of a sketch has at most."""
+        return self.points or self.cells**2 or self.nodes
 
 
 @dataclass(frozen=True)
@@ -59,12 +67,14 @@ class Batch:
 
     blocks: Blocks  # all whole views and patches of all sketches
     places: Tensor  # (n,) row b * (1 + N) + i of each view in the (B, 1 + N) table of nodes
-    valid: Tensor  # (B, N) patches that are there and not masked
+    valid: Tensor  # (B, N) nodes that are there and not masked
     centres: Tensor  # (B, N, 2) pixels
-    uniform: Tensor  # (B, N) random numbers of the patches: masks were drawn with them, centroids start by them
+    uniform: Tensor  # (B, nodes) random numbers of the patches: masks were drawn with them, centroids start by them
     links: Tensor | None  # (B, N, N) random numbers for random links
     noise: Tensor | None  # (B, code) of the code; None in use, where the code is its mean
     rows: Tensor  # (B, 1 + T, 5) stroke-5, the first one is the start of a sketch; scaled
+    strokes: Tensor  # (B, 1 + S, 5) rows of what is left of the strokes; S is 0 for models that see none
+    stroke_rows: Tensor  # (B,) how many of them are real
     pictures: Tensor  # (B, side, side) of 0 to 255; side is 0 for models that see no picture
     labels: Tensor  # (B,) number of the category; -1 where it is none of the recipe's
     names: tuple[str, ...]  # who is in it, for messages
@@ -97,12 +107,17 @@ def stroke_rows(sketch: Sketch, scale: float, length: int, jitter: Floats | None
     if count >= length:
         raise UserError(f"sketch has {count} points, the model takes {length - 1}: simplify it or raise max_points")
     points = normalised(sketch) if jitter is None else normalised(sketch) + jitter
+    return _rows_of(points, sketch.lengths, scale, length)
+
+
+def _rows_of(points: Floats, lengths: Ints, scale: float, length: int) -> Floats:
+    count = len(points)
     rows = np.zeros((1 + length, 5), np.float32)
     rows[1, :2] = points[0]
     np.subtract(points[1:], points[:-1], out=rows[2 : 1 + count, :2])
     rows[:, :2] /= scale
     rows[: 1 + count, DOWN] = 1
-    last = np.cumsum(sketch.lengths)  # of each stroke; row 0 is the start, so no - 1
+    last = np.cumsum(lengths)  # of each stroke; row 0 is the start, so no - 1
     rows[last, DOWN], rows[last, UP] = 0, 1
     rows[1 + count :, END] = 1
     return rows
@@ -139,27 +154,36 @@ def prepare(
         draws, probability = uniform, recipe.mask
     else:
         uniform = np.ones((count, nodes), np.float32) if draws is None else draws.astype(np.float32)
-    views = np.empty((1 + nodes, recipe.canvas.patch, recipe.canvas.patch), np.uint8)
-    cut: list[Leaves] = []
-    places: list[Ints] = []
-    valid = np.zeros((count, nodes), bool)
-    centres = np.zeros((count, nodes, 2), np.float32)
-    for number, sketch in enumerate(sketches if recipe.patches else ()):
-        seen = look(
+    lost = [
+        damage(
             sketch,
             recipe.canvas,
             None if draws is None else draws[number],
             probability,
-            approach=recipe.masking,
             nodes=nodes,
             holes=holes,
-            into=views,
         )
-        cut.append(leaves(seen.views))
-        there = len(seen.centres)
-        places.append(number * (1 + nodes) + np.arange(1 + there))
-        valid[number, :there] = ~seen.masked
-        centres[number, :there] = seen.centres
+        for number, sketch in enumerate(sketches)
+    ]
+    slots = recipe.slots
+    valid = np.zeros((count, slots), bool)
+    centres = np.zeros((count, slots, 2), np.float32)
+    cut: list[Leaves] = []
+    places: list[Ints] = []
+    views = np.empty((1 + slots, recipe.canvas.patch, recipe.canvas.patch), np.uint8) if recipe.patches else None
+    for number, gone in enumerate(lost):
+        if recipe.patches:
+            seen = look_by_lattice(gone, recipe.cells, views) if recipe.cells else cut_up(gone, recipe.masking, views)
+            cut.append(leaves(seen.views))
+            there = len(seen.centres)
+            places.append(number * (1 + slots) + np.arange(1 + there))
+            valid[number, :there] = ~seen.masked
+            centres[number, :there] = seen.centres
+        elif recipe.points:
+            points = lattice_on(gone)
+            valid[number, : len(points)] = True
+            centres[number, : len(points)] = points
+    strokes, stroke_rows_ = _survivors(sketches, lost, recipe)
     return Batch(
         blocks=Blocks.of(number_blocks(together(cut), recipe.skip_blank)) if cut else NO_BLOCKS,
         places=torch.from_numpy(np.concatenate(places)) if places else torch.empty(0, dtype=torch.int64),
@@ -169,18 +193,43 @@ def prepare(
         links=_links(sketches, generators, nodes) if recipe.random_links else None,
         noise=_stack([g.standard_normal(recipe.code, dtype=np.float32) for g in generators]) if generators else None,
         rows=_rows(sketches, recipe, generators) if with_rows else torch.zeros(count, 1, 5),
-        pictures=_pictures(sketches, recipe, generators),
+        strokes=strokes,
+        stroke_rows=stroke_rows_,
+        pictures=_pictures(sketches, lost, recipe, generators),
         labels=_labels(sketches, recipe.categories),
         names=tuple(sketch.key for sketch in sketches),
     )
 
 
-def _pictures(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random.Generator] | None) -> Tensor:
+def _pictures(
+    sketches: Sequence[Sketch],
+    lost: Sequence[Damage],
+    recipe: Recipe,
+    generators: list[np.random.Generator] | None,
+) -> Tensor:
     if recipe.picture == 0:
         return torch.empty(len(sketches), 0, 0, dtype=torch.uint8)
-    changes = generators if generators is not None and recipe.augment else [None] * len(sketches)
+    if not recipe.augment:
+        return torch.from_numpy(np.stack([grey_view(wiped(gone), recipe.canvas, recipe.picture) for gone in lost]))
+    changes = generators if generators is not None else [None] * len(sketches)
     drawn = [picture(s, recipe.picture, change) for s, change in zip(sketches, changes, strict=True)]
     return torch.from_numpy(np.stack(drawn))
+
+
+def _survivors(sketches: Sequence[Sketch], lost: Sequence[Damage], recipe: Recipe) -> tuple[Tensor, Tensor]:
+    """Rows (B, 1 + S, 5) of the strokes that are left, where the whole sketch has them, and how many each has."""
+    if not recipe.strokes:
+        return torch.empty(len(sketches), 0, 5), torch.zeros(len(sketches), dtype=torch.int64)
+    pieces = [survivors(sketch, gone) for sketch, gone in zip(sketches, lost, strict=True)]
+    counts = [1 + sum(map(len, piece)) for piece in pieces]  # the first row is the start
+    rows = np.zeros((len(sketches), max(counts), 5), np.float32)
+    for number, (sketch, piece) in enumerate(zip(sketches, pieces, strict=True)):
+        if piece:
+            points, lengths = normalised(sketch)[np.concatenate(piece)], np.array([len(part) for part in piece])
+            rows[number, : counts[number]] = _rows_of(points, lengths, recipe.scale, counts[number] - 1)
+        rows[number, 0, DOWN] = 1
+        rows[number, counts[number] :, END] = 1
+    return torch.from_numpy(rows), torch.tensor(counts)
 
 
 def _labels(sketches: Sequence[Sketch], categories: tuple[str, ...]) -> Tensor:

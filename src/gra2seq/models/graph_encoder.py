@@ -12,7 +12,8 @@ from gra2seq.data.batches import Batch
 from gra2seq.nn.batch_norm import BatchNorm
 from gra2seq.nn.graph_conv import GraphConv
 from gra2seq.nn.patch_cnn import PatchCNN
-from gra2seq.nn.proximity import Link, Nodes, with_whole_view
+from gra2seq.nn.proximity import LINKS, NORMALISING, Link, Nodes, with_whole_view
+from gra2seq.options import Options
 
 
 @dataclass(frozen=True)
@@ -52,3 +53,16 @@ class GraphEncoder(nn.Module):
         real = torch.cat([batch.valid.new_ones(batch_size, 1), batch.valid], dim=1)
         feature = self.mix(self.norm(torch.relu(v), real), full)
         return Graph(nodes, adjacency, feature)
+
+
+def graph_encoder_of(options: Options) -> GraphEncoder:
+    """The patch systems differ in their CNN, in where their patches are cut, and in what links them."""
+    dim = options.channels[-1]
+    return GraphEncoder(
+        embed=PatchCNN(options.channels, options.paper, options.ink),
+        link=LINKS[options.links],
+        mix=GraphConv(dim),
+        normalise=NORMALISING[options.normalise],
+        corner=options.corner,
+        dim=dim,
+    )

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from gra2seq.data.batches import Batch
 from gra2seq.nn.decoder import StrokeDecoder
+from gra2seq.nn.mixture import PenMove
 from gra2seq.options import Options
 
 
@@ -35,28 +36,34 @@ class Code(nn.Module):
         return self.mean(feature), self.log_variance(feature)
 
 
-class SketchModel(nn.Module):
-    """Batch -> named loss terms (they add up to the loss); `encode` for use; `decoder` draws."""
+@dataclass(frozen=True)
+class Drawn:
+    """A batch on its way through a model: what an extra term may look at."""
 
-    def __init__(self, encoder: nn.Module, decoder: StrokeDecoder) -> None:
+    batch: Batch
+    code: Tensor  # (B, code) that was drawn from
+    moves: PenMove  # (B, T)
+    decoder: StrokeDecoder
+
+
+class SketchModel(nn.Module):
+    """Batch -> named loss terms (they add up to the loss); `encode` for use; `decoder` draws.
+
+    `extra` is for systems that ask more of a drawing than its likelihood: `Drawn` -> further terms.
+    """
+
+    def __init__(self, encoder: nn.Module, decoder: StrokeDecoder, extra: nn.Module | None = None) -> None:
         super().__init__()
-        self.encoder, self.decoder = encoder, decoder
+        self.encoder, self.decoder, self.extra = encoder, decoder, extra
 
     def forward(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Terms of the loss and figures to watch. The loss is a sum over time, averaged over the sketches."""
         encoding: Encoding = self.encoder(batch)
-        code = encoding.mean
-        if encoding.log_variance is not None and batch.noise is not None:
-            code = code + torch.exp(0.5 * encoding.log_variance) * batch.noise
+        code = sampled(encoding.mean, encoding.log_variance, batch.noise)
         moves = self.decoder(batch.rows[:, :-1], code)
-        targets = batch.rows[:, 1:]
-        offset, pen = moves.log_prob(targets)
-        drawn = not_past_end(targets)
-        terms = {
-            "offset": -offset.sum() / len(batch),
-            "pen": -(pen * drawn).sum() / len(batch),
-            **encoding.terms,
-        }
+        terms = {**drawing_terms(moves, batch.rows[:, 1:]), **encoding.terms}
+        if self.extra is not None:
+            terms |= self.extra(Drawn(batch, code, moves, self.decoder))
         watch = dict(encoding.watch)
         if encoding.log_variance is not None:
             watch["sigma"] = torch.exp(0.5 * encoding.log_variance.detach()).mean()
@@ -66,6 +73,20 @@ class SketchModel(nn.Module):
         """The codes (mu), (B, code)."""
         encoding: Encoding = self.encoder(batch)
         return encoding.mean
+
+
+def sampled(mean: Tensor, log_variance: Tensor | None, noise: Tensor | None) -> Tensor:
+    """y = mu + sigma eps; mu where there is no noise (in use) or no sigma."""
+    return mean if log_variance is None or noise is None else mean + torch.exp(0.5 * log_variance) * noise
+
+
+def drawing_terms(moves: PenMove, targets: Tensor, prefix: str = "") -> dict[str, Tensor]:
+    """How unlikely the true rows (B, T, 5) are: their offsets, and the pen up to the first END."""
+    offset, pen = moves.log_prob(targets)
+    return {
+        f"{prefix}offset": -offset.sum() / len(targets),
+        f"{prefix}pen": -(pen * not_past_end(targets)).sum() / len(targets),
+    }
 
 
 def decoder_of(options: Options) -> StrokeDecoder:

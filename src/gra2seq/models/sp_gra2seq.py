@@ -7,12 +7,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from gra2seq.data.batches import Batch
-from gra2seq.models.graph_encoder import Graph, GraphEncoder
+from gra2seq.models.graph_encoder import Graph, GraphEncoder, graph_encoder_of
 from gra2seq.models.sketch_model import Code, Encoding, SketchModel, decoder_of
 from gra2seq.nn.centroids import Centroids
-from gra2seq.nn.graph_conv import GraphConv
-from gra2seq.nn.patch_cnn import PatchCNN
-from gra2seq.nn.proximity import LINKS, NORMALISING
 from gra2seq.options import Options
 
 
@@ -45,17 +42,9 @@ class SynonymEncoder(nn.Module):
 
 def sp_gra2seq(options: Options) -> SketchModel:
     dim = options.channels[-1]
-    graph = GraphEncoder(
-        embed=PatchCNN(options.channels, options.paper, options.ink),
-        link=LINKS[options.links],
-        mix=GraphConv(dim),
-        normalise=NORMALISING[options.normalise],
-        corner=options.corner,
-        dim=dim,
-    )
     centroids = Centroids(options.clusters, dim, options.cluster_rate) if options.clusters else None
     encoder = SynonymEncoder(
-        graph,
+        graph_encoder_of(options),
         Code(dim, options.code, options.start_log_variance),
         centroids,
         options.cluster_weight,

@@ -93,6 +93,22 @@ class PenMove:
             offset = _pick(self.mean, component) + std * tilted
         return torch.cat([offset, F.one_hot(pen, 3).to(offset.dtype)], dim=-1)
 
+    def soft_sample(self, gumbel: Tensor, normal: Tensor, temperature: float = 1.0) -> Tensor:
+        """Rows (…, 5) that a gradient can pass: component and pen by Gumbel-softmax, the offset by its own noise.
+
+        Randomness is handed in: Gumbel numbers (…, M + 3) and normal ones (…, 2). The pen is a one-hot forwards and
+        the soft choice backwards.
+        """
+        components = self.logits.shape[-1]
+        weight = F.softmax((self.logits + gumbel[..., :components]) / temperature, dim=-1)  # (…, M)
+        rho = torch.tanh(self.tilt)
+        first, second = normal[..., :1], normal[..., 1:]
+        tilted = torch.stack([first.expand_as(rho), rho * first + torch.sqrt(1 - rho.square()) * second], dim=-1)
+        offset = (weight.unsqueeze(-1) * (self.mean + torch.exp(self.log_std) * tilted)).sum(dim=-2)
+        soft = F.softmax((self.pen + gumbel[..., components:]) / temperature, dim=-1)
+        hard = F.one_hot(soft.argmax(dim=-1), 3).to(soft.dtype)
+        return torch.cat([offset, hard - soft.detach() + soft], dim=-1)
+
 
 def make_noise(shape: torch.Size, generator: torch.Generator | None, like: Tensor) -> Tensor:
     """(…, NOISE): two uniforms and two normals a sample."""

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 SELF, BEST, SECOND = 1.0, 0.5, 0.2  # eq. 2
+HEALER = (0.5, 0.3, 0.2)  # SketchHealer: self, one step, two steps
+REACH = 0.2  # SketchLattice: of the largest distance between two points
 WHOLE = 0.5  # eq. 3: what each node hears from the whole view, and the whole view from itself
 
 
@@ -77,11 +79,32 @@ def random(nodes: Nodes) -> Tensor:
     return nodes.uniform * (nodes.valid.unsqueeze(-1) & nodes.valid.unsqueeze(-2))
 
 
+def drawing_order(nodes: Nodes) -> Tensor:
+    """SketchHealer's: self 0.5, one step along the drawing order 0.3, two steps 0.2, both ways."""
+    count, like = nodes.valid.shape[-1], nodes.features
+    band = torch.zeros(count, count, dtype=like.dtype, device=like.device)
+    for steps, weight in enumerate(HEALER):
+        for way in {steps, -steps}:
+            band.diagonal(way).fill_(weight)
+    return band * (nodes.valid.unsqueeze(-1) & nodes.valid.unsqueeze(-2))
+
+
+def within_reach(nodes: Nodes) -> Tensor:
+    """SketchLattice's: nodes no farther apart than 0.2 of the sketch's largest distance are linked."""
+    centres = nodes.centres.to(nodes.features.dtype)
+    both = nodes.valid.unsqueeze(-1) & nodes.valid.unsqueeze(-2)
+    distance = (centres.unsqueeze(-2) - centres.unsqueeze(-3)).square().sum(dim=-1).sqrt() * both  # (B, N, N)
+    largest = distance.amax(dim=(-1, -2), keepdim=True)
+    return ((distance <= REACH * largest) & both).to(nodes.features.dtype)
+
+
 LINKS: dict[str, Link] = {
     "synonymous": synonymous,
     "temporal": temporal,
     "spatial": spatial,
     "random": random,
+    "drawing-order": drawing_order,
+    "within-reach": within_reach,
 }
 
 

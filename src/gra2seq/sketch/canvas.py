@@ -24,6 +24,7 @@ class Canvas:
     side: int = 640  # the sketch's longer side
     pen: int = 16  # thickness: 0.025 x side (released code)
     patch: int = 256
+    wiped: float = 0.4  # side of what a masked centre loses, of `side`: the paper's patch, for every system alike
 
     @property
     def margin(self) -> int:
@@ -77,7 +78,16 @@ def draw(walk: Walk, into: Pixels | None = None) -> Pixels:
     return pixels
 
 
-def whole_view(pixels: Pixels, canvas: Canvas) -> Pixels:
-    """The (masked) drawing at patch size: node 0. Nearest-neighbour sampling keeps it binary."""
-    inner = pixels[canvas.pad : canvas.pad + canvas.inner, canvas.pad : canvas.pad + canvas.inner]
-    return np.asarray(cv2.resize(inner, (canvas.patch, canvas.patch), interpolation=cv2.INTER_NEAREST), np.uint8)
+def whole_view(pixels: Pixels, canvas: Canvas, side: int | None = None) -> Pixels:
+    """The (masked) drawing at patch size, or at `side`: node 0. Nearest-neighbour sampling keeps it binary."""
+    side = side or canvas.patch
+    return np.asarray(cv2.resize(_inner(pixels, canvas), (side, side), interpolation=cv2.INTER_NEAREST), np.uint8)
+
+
+def grey_view(pixels: Pixels, canvas: Canvas, side: int) -> Pixels:
+    """The (masked) drawing as a small picture of 0 to 255: the share of ink in each pixel."""
+    return np.asarray(cv2.resize(_inner(pixels, canvas) * 255, (side, side), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _inner(pixels: Pixels, canvas: Canvas) -> Pixels:
+    return pixels[canvas.pad : canvas.pad + canvas.inner, canvas.pad : canvas.pad + canvas.inner]

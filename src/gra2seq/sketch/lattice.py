@@ -11,6 +11,7 @@ from gra2seq.sketch.strokes import Sketch
 LATTICE = 32  # points along each side
 VIEW = 256  # pixels of the picture the lattice lies on
 MOST_POINTS = 150
+CELLS = 8  # along each side, of SketchLattice+
 
 
 def lattice_points(seen: Sketch | Pixels, lattice: int = LATTICE, most: int = MOST_POINTS) -> NDArray[np.int64]:
@@ -21,3 +22,14 @@ def lattice_points(seen: Sketch | Pixels, lattice: int = LATTICE, most: int = MO
     gap = len(seen) // lattice
     rows, columns = np.nonzero(seen[gap // 2 :: gap, gap // 2 :: gap])
     return np.stack([columns, rows], axis=1)[:most] * gap + gap // 2
+
+
+def lattice_centres(pixels: Pixels, canvas: Canvas, cells: int = CELLS) -> NDArray[np.int32]:
+    """(n, 2) middles, on the padded canvas, of the cells that hold ink, row by row: SketchLattice+'s patches."""
+    edges = canvas.pad + np.arange(cells + 1) * canvas.inner // cells
+    inner = pixels[edges[0] : edges[-1], edges[0] : edges[-1]]
+    starts = edges[:-1] - edges[0]
+    ink = np.maximum.reduceat(np.maximum.reduceat(inner, starts, axis=0), starts, axis=1)
+    rows, columns = np.nonzero(ink)
+    middles = (edges[:-1] + edges[1:]) // 2
+    return np.stack([middles[columns], middles[rows]], axis=1).astype(np.int32)

@@ -16,14 +16,35 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.canvas import Canvas, Pixels, draw, pen_walk, whole_view
-from gra2seq.sketch.lattice import MOST_POINTS, lattice_points
+from gra2seq.sketch.canvas import Canvas, Pixels, Walk, draw, pen_walk, whole_view
+from gra2seq.sketch.lattice import MOST_POINTS, VIEW, lattice_centres, lattice_points
 from gra2seq.sketch.patches import NODES, Centres, centres, crop, window
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.whole import whole_file
 
 Flags = NDArray[np.bool_]
+Boxes = NDArray[np.int64]  # (k, 4)
 Hole = tuple[float, float, float, float]  # left, top, width, height in the sketch's own units
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What will be lost of a sketch, before a pixel is touched. Boxes are left, top, right, bottom on the canvas."""
+
+    walk: Walk
+    centres: Centres  # (n, 2) along the pen's way
+    drawn: Flags  # (n,) centres whose lot it is to be masked
+    patches: Boxes  # (k, 4) what is wiped around those, in drawing order
+    holes: Boxes  # (h, 4) what is rubbed out besides
+
+    def hits(self, points: NDArray[np.integer]) -> Flags:
+        """(m, 2) -> (m,) which of the points lie where something is lost."""
+        return _inside(points, np.concatenate([self.patches, self.holes]))
+
+    @property
+    def masked(self) -> Flags:
+        """(n,) centres that were drawn, or that lie in a hole."""
+        return self.drawn | _inside(self.centres, self.holes)
 
 
 @dataclass(frozen=True)
@@ -36,27 +57,64 @@ class Damaged:
     masked: Flags  # (n,)
 
 
-def wipe(pixels: Pixels, at: Centres, canvas: Canvas) -> None:
-    """Remove the patches around the centres from the canvas, in place."""
-    for centre in at:
-        pixels[window(centre, canvas)] = 0
+def damage(
+    sketch: Sketch,
+    canvas: Canvas,
+    draws: NDArray[np.floating] | None = None,
+    probability: float = 0.0,
+    *,
+    nodes: int = NODES,
+    holes: Sequence[Hole] = (),
+) -> Damage:
+    """Place all centres; those whose random number in `draws` lies below the probability are masked.
+
+    `holes` are rectangles rubbed out, no more than they are; a patch whose centre lies in one is masked.
+    """
+    walk = pen_walk(sketch, canvas)
+    at = centres(walk, nodes)
+    drawn = np.zeros(len(at), bool)
+    if draws is not None and probability > 0:
+        drawn |= draws[: len(at)] < probability
+    size = round(canvas.wiped * canvas.side)
+    corner = at[drawn].astype(np.int64) - size // 2
+    patches = np.concatenate([corner, corner + size], axis=1).clip(0, canvas.padded)
+    rubbed = np.array([_on_canvas(hole, sketch, canvas) for hole in holes], np.int64).reshape(-1, 4)
+    return Damage(walk, at, drawn, patches, rubbed)
 
 
-def wipe_then_crop(pixels: Pixels, at: Centres, masked: Flags, canvas: Canvas, into: Pixels) -> None:
-    """(a) The paper's: all chosen patches are wiped, then all are cropped, so nothing leaks through overlaps."""
-    wipe(pixels, at[masked], canvas)
-    crop(pixels, at, canvas, into)
+def wipe(pixels: Pixels, boxes: Boxes) -> None:
+    """Remove rectangles from the canvas, in place."""
+    for left, top, right, bottom in boxes:
+        pixels[top:bottom, left:right] = 0
 
 
-def crop_by_turns(pixels: Pixels, at: Centres, masked: Flags, canvas: Canvas, into: Pixels) -> None:
+def wiped(lost: Damage) -> Pixels:
+    """The padded canvas with the drawing that is left."""
+    pixels = draw(lost.walk)
+    wipe(pixels, lost.patches)
+    wipe(pixels, lost.holes)
+    return pixels
+
+
+def wipe_then_crop(lost: Damage, into: Pixels) -> Pixels:
+    """(a) The paper's: all that is masked is wiped, then all patches are cropped: nothing leaks through overlaps."""
+    pixels = wiped(lost)
+    crop(pixels, lost.centres, lost.walk.canvas, into)
+    return pixels
+
+
+def crop_by_turns(lost: Damage, into: Pixels) -> Pixels:
     """(b) SketchHealer's: cropping and wiping by turns in drawing order, so what is cropped early sees too much."""
-    for number, centre in enumerate(at):
-        if masked[number]:
-            pixels[window(centre, canvas)] = 0
-        into[number] = pixels[window(centre, canvas)]
+    pixels = draw(lost.walk)
+    wipe(pixels, lost.holes)
+    turn = np.cumsum(lost.drawn)  # patches wiped when a centre's turn is over
+    for number, centre in enumerate(lost.centres):
+        wipe(pixels, lost.patches[turn[number] - lost.drawn[number] : turn[number]])
+        into[number] = pixels[window(centre, lost.walk.canvas)]
+    return pixels
 
 
-MASKING: dict[str, Callable[[Pixels, Centres, Flags, Canvas, Pixels], None]] = {
+MASKING: dict[str, Callable[[Damage, Pixels], Pixels]] = {
     "wipe-then-crop": wipe_then_crop,
     "crop-by-turns": crop_by_turns,
 }
@@ -73,28 +131,57 @@ def look(
     holes: Sequence[Hole] = (),
     into: Pixels | None = None,
 ) -> Damaged:
-    """Draw a sketch, damage it, and cut it into its whole view and patches.
+    """Draw a sketch, damage it, and cut it into its whole view and patches. `into` is memory to reuse."""
+    return cut_up(damage(sketch, canvas, draws, probability, nodes=nodes, holes=holes), approach, into)
 
-    `draws` are the random numbers of the centres; `holes` are rectangles rubbed out, no more than they are;
-    a patch whose centre lies in one is masked. `into` is memory for (1 + nodes) views to reuse.
-    """
-    walk = pen_walk(sketch, canvas)
-    pixels = draw(walk)
-    at = centres(walk, nodes)
-    masked = np.zeros(len(at), bool)
-    if draws is not None and probability > 0:
-        masked |= draws[: len(at)] < probability
-    in_hole = np.zeros(len(at), bool)
-    for box in holes:
-        left, top, right, bottom = _on_canvas(box, sketch, canvas)
-        pixels[top:bottom, left:right] = 0
-        in_hole |= (at[:, 0] >= left) & (at[:, 0] < right) & (at[:, 1] >= top) & (at[:, 1] < bottom)
-    views = np.empty((1 + len(at), canvas.patch, canvas.patch), np.uint8) if into is None else into[: 1 + len(at)]
+
+def cut_up(lost: Damage, approach: str = "wipe-then-crop", into: Pixels | None = None) -> Damaged:
+    """The whole view and the patches along the pen's way of a sketch with this damage."""
     if approach not in MASKING:
         raise UserError(f"unknown masking {approach!r}: one of {', '.join(MASKING)}")
-    MASKING[approach](pixels, at, masked, canvas, views[1:])
+    canvas = lost.walk.canvas
+    views = _room(len(lost.centres), canvas, into)
+    pixels = MASKING[approach](lost, views[1:])
     views[0] = whole_view(pixels, canvas)
-    return Damaged(pixels, views, at, masked | in_hole)
+    return Damaged(pixels, views, lost.centres, lost.masked)
+
+
+def look_by_lattice(lost: Damage, lattice: int, into: Pixels | None = None) -> Damaged:
+    """SketchLattice+'s patches: around the middles of those lattice cells that hold ink, by approach (a).
+
+    The lattice is laid on the whole drawing; patches whose centre lies where something is lost are masked, and being
+    nobody's neighbours they are left out.
+    """
+    canvas = lost.walk.canvas
+    pixels = draw(lost.walk)
+    at = lattice_centres(pixels, canvas, lattice)
+    at = at[~lost.hits(at)]
+    views = _room(len(at), canvas, into)
+    wipe(pixels, lost.patches)
+    wipe(pixels, lost.holes)
+    crop(pixels, at, canvas, views[1:])
+    views[0] = whole_view(pixels, canvas)
+    return Damaged(pixels, views, at, np.zeros(len(at), bool))
+
+
+def survivors(sketch: Sketch, lost: Damage) -> list[NDArray[np.int64]]:
+    """Numbers of the points that are left, a list a stroke; a stroke that lost its middle becomes two."""
+    left = ~lost.hits(lost.walk.points)
+    stroke = np.repeat(np.arange(len(sketch.lengths)), sketch.lengths)
+    numbers = np.flatnonzero(left)
+    cuts = np.flatnonzero((np.diff(numbers) > 1) | (np.diff(stroke[numbers]) > 0)) + 1
+    return [piece for piece in np.split(numbers, cuts) if len(piece)]
+
+
+def _room(count: int, canvas: Canvas, into: Pixels | None) -> Pixels:
+    return np.empty((1 + count, canvas.patch, canvas.patch), np.uint8) if into is None else into[: 1 + count]
+
+
+def _inside(points: NDArray[np.integer], boxes: Boxes) -> Flags:
+    x, y = points[:, None, 0], points[:, None, 1]
+    left, top, right, bottom = boxes.T
+    inside: Flags = ((x >= left) & (x < right) & (y >= top) & (y < bottom)).any(axis=1)
+    return inside
 
 
 def _on_canvas(hole: Hole, sketch: Sketch, canvas: Canvas) -> tuple[int, int, int, int]:
@@ -125,8 +212,12 @@ def wipe_then_lattice(
     sketch: Sketch, canvas: Canvas, draws: NDArray[np.floating], probability: float
 ) -> NDArray[np.int64]:
     """(d) The paper's for SketchLattice: patches are wiped as in (a), then the lattice is laid on what is left."""
-    damaged = look(sketch, canvas, draws, probability)
-    return lattice_points(damaged.views[0])
+    return lattice_on(damage(sketch, canvas, draws, probability))
+
+
+def lattice_on(lost: Damage) -> NDArray[np.int64]:
+    """The lattice points of what is left."""
+    return lattice_points(whole_view(wiped(lost), lost.walk.canvas, VIEW))
 
 
 # The paper's letters for the four: (a) and (b) damage patches, (c) and (d) SketchLattice's points.

@@ -1,0 +1,88 @@
+"""RPCL-pix2seq's prior: a mixture of Gaussians over the codes, kept by small EM steps, that loses what it needs not.
+
+Every third step is rival-penalised: the component nearest to a code comes closer, the second nearest is pushed away a
+little, so that spare components lose their weight and die (rival penalised competitive learning).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from gra2seq.nn.world import total
+
+RATE = 0.05  # of the EM steps
+PENALTY = 1e-4  # how much a rival counts against itself, the winner counting 1
+CALM = 500  # steps before rivals are penalised
+EVERY = 3  # and from then on every third step
+LEAST_VARIANCE = 1e-3
+
+
+class GaussianMixture(nn.Module):
+    """K diagonal Gaussians. No gradient moves them: `update_` does."""
+
+    def __init__(self, components: int, dim: int, rate: float = RATE, penalty: float = PENALTY) -> None:
+        super().__init__()
+        self.rate, self.penalty = rate, penalty
+        self.register_buffer("weights", torch.full((components,), 1 / components))
+        self.register_buffer("means", torch.randn(components, dim))
+        self.register_buffer("variances", torch.ones(components, dim))
+        self.register_buffer("step", torch.zeros((), dtype=torch.int64))
+        self.weights: Tensor
+        self.means: Tensor
+        self.variances: Tensor
+        self.step: Tensor
+
+    def log_joint(self, codes: Tensor) -> Tensor:
+        """log (alpha_k N(y | mu_k, Sigma_k)), (n, D) -> (n, K). A dead component has -inf."""
+        inverse = 1 / self.variances
+        square = codes.square() @ inverse.T - 2 * codes @ (self.means * inverse).T
+        square = square + (self.means.square() * inverse).sum(dim=-1)
+        log_norm = self.variances.log().sum(dim=-1) + codes.shape[-1] * math.log(2 * math.pi)
+        return self.weights.log() - 0.5 * (square + log_norm)
+
+    def shares(self, codes: Tensor) -> Tensor:
+        """How much each component has of each code, (n, K); rows sum to 1."""
+        return self.log_joint(codes).softmax(dim=-1)
+
+    def kl(self, mean: Tensor, log_variance: Tensor) -> Tensor:
+        """KL of the codes' Gaussians from the mixture by its shares, a dimension, averaged over dimensions and batch.
+
+        sum_k g_k KL(N(mean, variance) || N_k) + KL(g || alpha), with g the (fixed) shares of the mean.
+        """
+        share = self.shares(mean.detach())
+        inverse = 1 / self.variances
+        spread = log_variance.exp() + mean.square()
+        square = spread @ inverse.T - 2 * mean @ (self.means * inverse).T + (self.means.square() * inverse).sum(dim=-1)
+        apart = 0.5 * (self.variances.log().sum(dim=-1) + square - (1 + log_variance).sum(dim=-1, keepdim=True))
+        chosen = torch.where(share > 0, share * (share.clamp(min=1e-30) / self.weights.clamp(min=1e-30)).log(), 0)
+        return ((share * apart).sum(dim=-1) + chosen.sum(dim=-1)).mean() / mean.shape[-1]
+
+    @torch.no_grad()
+    def update_(self, codes: Tensor) -> None:
+        """One EM step at `rate`, or a rival-penalised one when its turn has come."""
+        self.step += 1
+        share = self.shares(codes)
+        if int(self.step) > CALM and int(self.step) % EVERY == 0:
+            share = self._winner_and_rival(share)
+        count, mass = total(codes.new_tensor(float(len(codes)))), total(share.sum(dim=0))
+        first, second = total(share.T @ codes), total(share.T @ codes.square())  # (K, D)
+        pull = first - mass.unsqueeze(-1) * self.means  # sum of share x (y - mu)
+        widen = second - 2 * self.means * first + mass.unsqueeze(-1) * (self.means.square() - self.variances)
+        # A full EM step divides by the mass; a rival's is negative, a dying component's next to nothing.
+        pace = (self.rate / torch.maximum(mass, count * self.weights).clamp(min=1)).unsqueeze(-1)
+        self.means += pace * pull
+        self.variances.copy_((self.variances + pace * widen).clamp(min=LEAST_VARIANCE))
+        weights = self.weights.lerp(mass / count, self.rate).clamp(min=0)
+        self.weights.copy_(weights / weights.sum())
+
+    def _winner_and_rival(self, share: Tensor) -> Tensor:
+        """1 for the component with most of a code, -penalty for the second, 0 for the others."""
+        if share.shape[-1] < 2:
+            return share
+        two = share.topk(2, dim=-1).indices
+        result = torch.zeros_like(share)
+        result.scatter_(-1, two[:, :1], 1.0)
+        return result.scatter_(-1, two[:, 1:], -self.penalty)

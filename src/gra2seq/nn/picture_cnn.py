@@ -1,0 +1,105 @@
+"""Networks that see a sketch as one small picture, and the one that paints it back."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+PIX2SEQ = ((4, 2), (4, 1), (8, 2), (8, 1), (8, 2), (8, 1))  # channels and stride of sketch-pix2seq's convolutions
+DILATIONS = (1, 2, 5)  # of RPCL-pix2seq's parallel convolutions
+DILATED = (32, 64)  # channels of each of them, in the first and in the second block
+PLAIN = (128, 256)  # and of the convolutions behind them
+SONG = (32, 64, 128, 256)  # channels of the picture encoder beside a stroke encoder
+
+
+def pixels(pictures: Tensor) -> Tensor:
+    """(B, side, side) of 0 to 255 -> (B, 1, side, side) of 0 to 1."""
+    return pictures.unsqueeze(1).to(torch.get_default_dtype()) / 255
+
+
+class Same(nn.Module):
+    """A 2 x 2 convolution that keeps ceil(side / stride) pixels, as TensorFlow's SAME does."""
+
+    def __init__(self, before: int, after: int, stride: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(before, after, 2, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.conv(F.pad(x, (0, 1, 0, 1))))
+
+
+class Dilated(nn.Module):
+    """Parallel 3 x 3 convolutions of several dilations, stride 2, side by side: near and far at once."""
+
+    def __init__(self, before: int, after: int) -> None:
+        super().__init__()
+        self.ways = nn.ModuleList(nn.Conv2d(before, after, 3, 2, padding=rate, dilation=rate) for rate in DILATIONS)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(torch.cat([way(x) for way in self.ways], dim=1))
+
+
+class PictureCNN(nn.Module):
+    """Pictures (B, side, side) of 0 to 255 -> (B, dim): layers, flattened."""
+
+    def __init__(self, layers: nn.Sequential, side: int) -> None:
+        super().__init__()
+        self.layers = layers
+        with torch.no_grad():
+            self.dim = layers(torch.zeros(1, 1, side, side)).numel()
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        features: Tensor = self.layers(pixels(pictures))
+        return features.flatten(1)
+
+
+def pix2seq_cnn(side: int) -> PictureCNN:
+    sizes = [1, *(channels for channels, _ in PIX2SEQ)]
+    layers = [Same(a, b, stride) for (a, b), (_, stride) in zip(pairwise(sizes), PIX2SEQ, strict=True)]
+    return PictureCNN(nn.Sequential(*layers), side)
+
+
+def rpcl_cnn(side: int) -> PictureCNN:
+    first, second = DILATED
+    wide = len(DILATIONS) * second
+    layers = nn.Sequential(Dilated(1, first), Dilated(len(DILATIONS) * first, second), *_halving((wide, *PLAIN)))
+    return PictureCNN(layers, side)
+
+
+def song_cnn(side: int) -> PictureCNN:
+    return PictureCNN(nn.Sequential(*_halving((1, *SONG))), side)
+
+
+def _halving(sizes: tuple[int, ...]) -> list[nn.Module]:
+    return [
+        layer for before, after in pairwise(sizes) for layer in (nn.Conv2d(before, after, 3, 2, padding=1), nn.ReLU())
+    ]
+
+
+class PicturePainter(nn.Module):
+    """Code -> logits of a picture: a linear layer, then transposed convolutions, each doubling the side."""
+
+    def __init__(self, code: int, side: int, channels: tuple[int, ...] = tuple(reversed(SONG))) -> None:
+        super().__init__()
+        if side % 2 ** len(channels):
+            raise ValueError(f"a picture of {side} pixels cannot be halved {len(channels)} times")
+        self.side = side
+        self.seed = side >> len(channels)
+        self.start = nn.Linear(code, channels[0] * self.seed**2)
+        sizes = (*channels, 1)
+        self.layers = nn.ModuleList(nn.ConvTranspose2d(a, b, 4, 2, padding=1) for a, b in pairwise(sizes))
+
+    def forward(self, code: Tensor) -> Tensor:
+        x: Tensor = self.start(code).reshape(len(code), -1, self.seed, self.seed)
+        for layer in self.layers:
+            x = layer(torch.relu(x))
+        return x.squeeze(1)
+
+    def loss(self, code: Tensor, pictures: Tensor) -> Tensor:
+        """Cross-entropy of the ink, summed over the pixels, averaged over the sketches."""
+        wanted = pixels(pictures).squeeze(1)
+        total: Tensor = F.binary_cross_entropy_with_logits(self(code), wanted, reduction="sum")
+        return total / len(code)

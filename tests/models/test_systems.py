@@ -1,0 +1,193 @@
+"""What makes each of the eight systems itself."""
+
+import numpy as np
+import pytest
+import torch
+
+from gra2seq.data.batches import prepare
+from gra2seq.data.doodles import doodles
+from gra2seq.models import build
+from gra2seq.models.sketch_model import Encoding
+from gra2seq.models.sketch_rnn import KL, KL_FREE, KL_WEIGHT
+from gra2seq.nn.gaussian import standard_kl
+from gra2seq.options import SYSTEMS, options
+from gra2seq.sketch.lattice import lattice_centres
+from gra2seq.sketch.masking import damage, look_by_lattice
+from gra2seq.sketch.strokes import END
+
+SKETCHES = list(doodles(8, seed=4))
+
+
+def tiny(name, **more):
+    return options({"preset": "tiny", "model": name, **more})
+
+
+def batch_for(picked, train=True):
+    seeds = [(0, i) for i in range(len(SKETCHES))] if train else None
+    return prepare(SKETCHES, picked.recipe(30.0), seeds=seeds)
+
+
+# --- sketch-rnn -----------------------------------------------------------------------------------------------------
+
+
+def test_kl_against_torch():
+    torch.manual_seed(0)
+    mean, log_variance = torch.randn(5, 7), torch.randn(5, 7)
+    one, other = (
+        torch.distributions.Normal(mean, torch.exp(0.5 * log_variance)),
+        torch.distributions.Normal(torch.zeros(5, 7), torch.ones(5, 7)),
+    )
+    assert torch.allclose(standard_kl(mean, log_variance), torch.distributions.kl_divergence(one, other).mean())
+
+
+def test_the_kl_weight_rises_with_the_steps_and_is_whole_in_use():
+    kl = KL(steps=10).train()
+    mean, log_variance = torch.full((2, 3), 2.0), torch.zeros(2, 3)
+    whole = KL_WEIGHT * 10 * 2.0  # KL of a mean of 2 is 2 a dimension
+    seen = [kl(mean, log_variance).item() for _ in range(3)]
+    assert seen == pytest.approx([0.0, whole * (1 - 0.99995), whole * (1 - 0.99995**2)], abs=1e-4)
+    kl.rising.step.fill_(100_000)
+    assert kl(mean, log_variance).item() == pytest.approx(whole, rel=0.01)
+    kl.rising.step.zero_()
+    assert kl.eval()(mean, log_variance).item() == pytest.approx(whole)
+    assert int(kl.rising.step) == 0, "use is not training"
+
+
+def test_a_small_kl_is_free():
+    kl = KL(steps=1).eval()
+    mean = torch.full((1, 2), 0.1, requires_grad=True)
+    term = kl(mean, torch.zeros(1, 2))
+    assert term.item() == pytest.approx(KL_WEIGHT * KL_FREE)
+    term.backward()
+    assert not mean.grad.any()
+
+
+def test_only_the_points_that_survive_are_read():
+    picked = tiny("sketch-rnn")
+    recipe = picked.recipe(30.0)
+    whole = prepare(SKETCHES, recipe)
+    draws = np.ones((8, 8))
+    draws[:, 0] = 0
+    torn = prepare(SKETCHES, recipe, draws=draws, probability=0.5)
+    assert (whole.stroke_rows == torch.tensor([1 + len(s) for s in SKETCHES])).all()
+    assert (torn.stroke_rows < whole.stroke_rows).all()
+    for sketch, rows, count in zip(SKETCHES, torn.strokes, torn.stroke_rows, strict=True):
+        lost = damage(sketch, recipe.canvas, draws[0], 0.5, nodes=8)
+        assert int(count) == 1 + int((~lost.hits(lost.walk.points)).sum())
+        assert (rows[int(count) :, END] == 1).all()
+        assert not rows[: int(count), END].any()
+        # What is left lies where it was: the sum of the moves ends at a point of the whole sketch.
+        left, top, width, height = sketch.box
+        at = rows[1 : int(count), :2].sum(dim=0).numpy() * 30 * max(width, height) / 255
+        if int(count) > 1:
+            points = sketch.points - (left + width / 2, top + height / 2)
+            assert np.abs(points - at).max(axis=1).min() < 1e-2 * max(width, height)
+
+
+# --- Song et al. ------------------------------------------------------------------------------------------------------
+
+
+def test_each_of_the_four_ways_teaches_its_own_encoder_and_decoder():
+    torch.manual_seed(0)
+    picked = tiny("song")
+    batch = batch_for(picked)
+    taught = {
+        "offset": ("encoder.see", "decoder"),
+        "strokes_offset": ("extra.read", "decoder"),
+        "picture": ("encoder.see", "extra.paint"),
+        "strokes_picture": ("extra.read", "extra.paint"),
+    }
+    for term, parts in taught.items():
+        network = build(picked).train()
+        network(batch)[0][term].backward()
+        moved = {
+            name.rsplit(".", 2)[0] for name, p in network.named_parameters() if p.grad is not None and p.grad.any()
+        }
+        for part in ("encoder.see", "extra.read", "decoder", "extra.paint"):
+            assert any(name.startswith(part) for name in moved) == (part in parts), (term, part)
+
+
+# --- SketchHealer and SketchHealer 2.0 -------------------------------------------------------------------------------
+
+
+def test_the_perceptual_gradient_reaches_the_decoder_through_the_drawing():
+    torch.manual_seed(0)
+    picked = tiny("sketch-healer-2")
+    network = build(picked).train()
+    network(batch_for(picked))[0]["perception"].backward()
+    for name in ("decoder.out.weight", "decoder.lstm.weight_hh_l0", "encoder.graph.embed.weights.0"):
+        assert network.get_parameter(name).grad.abs().sum() > 0, name
+
+
+def test_the_perceptual_term_is_resumable():
+    picked = tiny("sketch-healer-2")
+    torch.manual_seed(0)
+    network = build(picked).train()
+    batch = batch_for(picked)
+    values = [network(batch)[0]["perception"].item() for _ in range(2)]
+    assert values[0] == values[1]
+
+
+def test_the_patch_systems_have_their_own_patches_and_the_same_damage():
+    for name in ("sketch-healer", "sketch-healer-2", "sketch-lattice+"):
+        picked = options({"model": name})
+        canvas = picked.recipe(1.0).canvas
+        assert (canvas.side, canvas.pen, canvas.patch) == (512, 12, 128)
+    ours = options({}).recipe(1.0).canvas
+    assert (ours.side, ours.pen, ours.patch) == (640, 16, 256)
+    assert ours.wiped * ours.side == ours.patch
+    draws = np.full(20, 0.9)
+    draws[:3] = 0
+    for sketch in SKETCHES:
+        shares = []
+        for used in (ours, canvas):
+            lost = damage(sketch, used, draws, 0.5)
+            shares.append(lost.hits(lost.walk.points).mean())
+        assert shares[0] == pytest.approx(shares[1], abs=0.1), "both lose the same share of the points"
+
+
+# --- SketchLattice and SketchLattice+ -------------------------------------------------------------------------------
+
+
+def test_lattice_patches_against_a_double_loop():
+    recipe = options({"model": "sketch-lattice+"}).recipe(1.0)
+    canvas = recipe.canvas
+    for sketch in SKETCHES[:3]:
+        lost = damage(sketch, canvas)
+        seen = look_by_lattice(lost, 8)
+        pixels, expected = seen.canvas, []
+        edges = [canvas.pad + i * canvas.inner // 8 for i in range(9)]
+        for row in range(8):
+            for column in range(8):
+                cell = pixels[edges[row] : edges[row + 1], edges[column] : edges[column + 1]]
+                if cell.any():
+                    expected.append([(edges[i] + edges[i + 1]) // 2 for i in (column, row)])
+        assert lattice_centres(pixels, canvas, 8).tolist() == expected
+        assert seen.centres.tolist() == expected
+        half = canvas.patch // 2
+        for (x, y), view in zip(expected, seen.views[1:], strict=True):
+            assert (view == pixels[y - half : y + half, x - half : x + half]).all()
+
+
+def test_lattice_blocks_are_trained_and_saved():
+    network = build(tiny("sketch-lattice"))
+    names = [name for name, _ in network.named_parameters()]
+    assert sum("graph.layers" in name for name in names) == 4
+
+
+# --- all ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_system_does_not_see_is_not_prepared():
+    for name, system in SYSTEMS.items():
+        batch = batch_for(tiny(name), train=False)
+        assert (batch.pictures.shape[1] > 0) == ("picture" in system.sees), name
+        assert (batch.strokes.shape[1] > 0) == ("strokes" in system.sees), name
+        assert (len(batch.places) > 0) == any("patches" in seen for seen in system.sees), name
+
+
+def test_systems_without_kl_have_free_codes():
+    for name in ("sketch-pix2seq", "sketch-healer", "sketch-lattice", "sketch-lattice+"):
+        picked = tiny(name)
+        encoding: Encoding = build(picked).encoder(batch_for(picked))
+        assert encoding.terms == {}

@@ -1,0 +1,86 @@
+"""The mixture against torch's own, and what rival penalising is for: spare components die."""
+
+import math
+
+import pytest
+import torch
+
+from gra2seq.nn.gaussian_mixture import CALM, GaussianMixture
+
+
+def clustered(generator, count=400, clusters=3, dim=2):
+    middles = torch.tensor([[4.0, 0.0], [-4.0, 0.0], [0.0, 5.0]])[:clusters, :dim]
+    chosen = torch.randint(clusters, (count,), generator=generator)
+    return middles[chosen] + 0.3 * torch.randn(count, dim, generator=generator)
+
+
+def test_joint_and_shares_against_torch():
+    torch.manual_seed(0)
+    mixture = GaussianMixture(4, 3)
+    mixture.variances.copy_(torch.rand(4, 3) + 0.2)
+    mixture.weights.copy_(torch.tensor([0.1, 0.2, 0.3, 0.4]))
+    codes = torch.randn(6, 3)
+    normal = torch.distributions.Normal(mixture.means, mixture.variances.sqrt())
+    expected = mixture.weights.log() + normal.log_prob(codes.unsqueeze(1)).sum(dim=-1)
+    assert torch.allclose(mixture.log_joint(codes), expected, atol=1e-4)
+    assert torch.allclose(mixture.shares(codes).sum(dim=-1), torch.ones(6))
+
+
+def test_kl_against_a_double_loop():
+    torch.manual_seed(0)
+    mixture = GaussianMixture(3, 4)
+    mixture.variances.copy_(torch.rand(3, 4) + 0.5)
+    mean, log_variance = torch.randn(5, 4), torch.randn(5, 4) * 0.1
+    share = mixture.shares(mean)
+    total = 0.0
+    for n in range(5):
+        for k in range(3):
+            one = torch.distributions.Normal(mean[n], (0.5 * log_variance[n]).exp())
+            other = torch.distributions.Normal(mixture.means[k], mixture.variances[k].sqrt())
+            apart = torch.distributions.kl_divergence(one, other).sum().item()
+            g = share[n, k].item()
+            total += g * apart + g * math.log(g / mixture.weights[k].item())
+    assert mixture.kl(mean, log_variance).item() == pytest.approx(total / 5 / 4, rel=1e-4)
+
+
+def test_one_component_at_the_origin_is_the_standard_kl():
+    from gra2seq.nn.gaussian import standard_kl
+
+    mixture = GaussianMixture(1, 4)
+    mixture.means.zero_()
+    mean, log_variance = torch.randn(5, 4), torch.randn(5, 4)
+    assert torch.allclose(mixture.kl(mean, log_variance), standard_kl(mean, log_variance), atol=1e-6)
+
+
+@pytest.mark.parametrize("components", [3, 8])
+def test_em_steps_find_the_clusters_and_rivals_spare_ones_die(components):
+    generator = torch.Generator().manual_seed(1)
+    torch.manual_seed(components)
+    mixture = GaussianMixture(components, 2)
+    mixture.means.copy_(clustered(generator, components))
+    for _ in range(CALM + 1500):
+        mixture.update_(clustered(generator))
+    alive = mixture.weights > 0.05
+    assert 1 < int(alive.sum()) <= 3 if components == 3 else int(alive.sum()) <= 4
+    assert mixture.weights.sum().item() == pytest.approx(1)
+    assert mixture.weights.isfinite().all()
+    assert mixture.means.isfinite().all()
+    codes = clustered(generator)
+    nearest = mixture.means[mixture.shares(codes).argmax(dim=-1)]
+    assert (codes - nearest).norm(dim=-1).mean() < 1.5
+
+
+def test_without_penalty_spare_components_live_on():
+    generator = torch.Generator().manual_seed(1)
+    living = []
+    for calm in (True, False):
+        torch.manual_seed(8)
+        start = torch.Generator().manual_seed(2)
+        mixture = GaussianMixture(8, 2)
+        mixture.means.copy_(clustered(start, 8))
+        for _ in range(CALM + 1500):
+            if calm:
+                mixture.step.zero_()  # never gets to the rivals
+            mixture.update_(clustered(generator))
+        living.append(int((mixture.weights > 0.02).sum()))
+    assert living[0] > living[1], living
