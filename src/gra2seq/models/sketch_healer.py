@@ -52,7 +52,8 @@ class Perception(nn.Module):
         batch_size, steps, components = drawn.moves.logits.shape
         gumbel = generator(seed, 0).gumbel(size=(steps, batch_size, components + 3)).astype(np.float32)
         normal = generator(seed, 1).standard_normal((steps, batch_size, 2), dtype=np.float32)
-        rows = drawn.moves.soft_sample(*(torch.from_numpy(n).transpose(0, 1).to(true) for n in (gumbel, normal)))
+        gumbel_, normal_ = (torch.from_numpy(numbers).transpose(0, 1).to(true) for numbers in (gumbel, normal))
+        rows = drawn.moves.soft_sample(gumbel_, normal_)
         apart = self.read(rows, count) - self.read(true, count)
         return {"perception": PERCEPTUAL_WEIGHT * apart.square().mean(dim=-1).mean()}
 

@@ -7,7 +7,8 @@ optimiser and place in the run) beside it, from which `--resume` goes on.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -76,15 +77,27 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
     return state
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read_progress(path: Path) -> dict[str, Any]:
+    """How far a checkpoint's run is, or what `save_weights` was told, without the tensors."""
+    with _readable(path), safe_open(path, framework="pt") as file:
+        about: dict[str, Any] = json.loads((file.metadata() or {}).get(STATE, "{}"))
+    return about
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
     try:
-        with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {}).get(STATE, "{}"))
-        return load_file(path), about
+        yield
     except FileNotFoundError as error:
         raise UserError(f"no weights at {path}: name the folder of a run, or train one first") from error
     except (OSError, SafetensorError, ValueError) as error:
         raise UserError(f"{path} is damaged or cut short ({error}): restore it from a copy or train again") from error
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    about = read_progress(path)
+    with _readable(path):
+        return load_file(path), about
 
 
 def _fill(path: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gra2seq.data.batches import Recipe
 from gra2seq.model import Model
-from gra2seq.sketch.masking import Hole, look
+from gra2seq.sketch.masking import Hole, damage, wiped
 from gra2seq.sketch.picture import PAPER, Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
 
@@ -40,7 +40,7 @@ def damaged_picture(
 ) -> Picture:
     """What the encoder sees of a sketch: its wiped canvas, black on white."""
     canvas = recipe.canvas
-    pixels = look(sketch, canvas, draws, probability, nodes=recipe.nodes, holes=holes).canvas
+    pixels = wiped(damage(sketch, canvas, draws, probability, nodes=recipe.nodes, holes=holes))
     inner = pixels[canvas.pad : canvas.padded - canvas.pad, canvas.pad : canvas.padded - canvas.pad]
     ink = cv2.resize(inner * np.uint8(PAPER), (size, size), interpolation=cv2.INTER_AREA)
     return np.asarray(PAPER - ink, np.uint8)

@@ -350,6 +350,6 @@ class Validation:
         return totals
 
 
-def read_metrics(run: Path) -> list[dict[str, Any]]:
-    """The lines of a run's metrics.jsonl."""
-    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+def read_metrics(run: Path, name: str = "metrics.jsonl") -> list[dict[str, Any]]:
+    """The lines of a run's metrics.jsonl, or of another of its logs."""
+    return [json.loads(line) for line in (run / name).read_text().splitlines()]
