@@ -39,6 +39,7 @@ class Options:
     side: int = 640
     pen: int = 16
     nodes: int = 20
+    snap: int = 1  # pixels of a grid that patch centres are moved to; more is faster: overlapping patches share blocks
     paper: float = 0.0  # value of blank paper; released code: -1
     ink: float = 1.0
     max_points: int = 250  # longer sketches are left out of training
@@ -104,7 +105,7 @@ class Options:
         sees = SYSTEMS[self.model].sees if self.model in SYSTEMS else ("patches",)
         return Recipe(
             scale=scale,
-            canvas=Canvas(self.side, self.pen, self.patch),
+            canvas=Canvas(self.side, self.pen, self.patch, self.snap),
             nodes=self.nodes,
             code=self.code,
             mask=self.mask,
@@ -198,8 +199,8 @@ _CHOICES = {
     "accelerator": ("auto", "cpu", "cuda", "gpu", "mps", "tpu"),
     "precision": ("32-true",),  # the exactness that is tested; mixed precision is not yet
 }
-_AT_LEAST_ONE = ("nodes", "code", "hidden", "stroke_hidden", "embedding", "picture", "mixtures", "batch", "side", "pen",
-                 "max_points", "devices", "num_nodes", "save_every", "validate_every", "validate_sketches",
+_AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding", "picture", "mixtures", "batch",
+                 "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every", "validate_sketches",
                  "max_steps")  # fmt: skip
 _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "max_minutes",
                   "cluster_weight", "least_learning_rate")  # fmt: skip

@@ -9,6 +9,7 @@ from gra2seq.sketch.canvas import Canvas, draw, pen_walk, whole_view
 from gra2seq.sketch.lattice import lattice_points
 from gra2seq.sketch.masking import Draws, drop_points, look, wipe_then_lattice
 from gra2seq.sketch.patches import centres, crop, window
+from gra2seq.sketch.quadtree import leaves, number_blocks, together
 from gra2seq.sketch.strokes import Sketch
 
 CANVAS = Canvas()
@@ -157,3 +158,19 @@ def test_a_hundred_thousand_points_are_drawn():
     points = np.random.default_rng(0).random((100_000, 2))
     seen = look(Sketch.from_strokes([points]), CANVAS)
     assert len(seen.centres) == 20
+
+
+def test_snapped_patches_lie_on_a_grid_near_the_pen_and_share_blocks():
+    free, snapped = Canvas(), Canvas(snap=64)
+    sketches = [doodle("cat", seed) for seed in range(4)]
+    distinct = []
+    for canvas in (free, snapped):
+        cut = [leaves(look(sketch, canvas).views) for sketch in sketches]
+        distinct.append(sum(len(level.children) for level in number_blocks(together(cut), True).levels))
+    assert distinct[1] < 0.7 * distinct[0]
+    for sketch in sketches:
+        walk = pen_walk(sketch, snapped)
+        at = centres(walk)
+        assert np.abs(at - centres(pen_walk(sketch, free))).max() <= 32
+        assert not ((at - snapped.pad) % 64).any()
+        assert crop(draw(walk), at, snapped).shape[1:] == (256, 256)

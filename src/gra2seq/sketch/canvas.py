@@ -24,6 +24,7 @@ class Canvas:
     side: int = 640  # the sketch's longer side
     pen: int = 16  # thickness: 0.025 x side (released code)
     patch: int = 256
+    snap: int = 1  # patch centres go to the nearest of a grid of so many pixels: overlapping patches then share blocks
     wiped: float = 0.4  # side of what a masked centre loses, of `side`: the paper's patch, for every system alike
 
     @property

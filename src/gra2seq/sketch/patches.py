@@ -18,6 +18,11 @@ def centres(walk: Walk, most: int = NODES) -> Centres:
     starts = np.cumsum(walk.lengths) - walk.lengths
     step = np.arange(len(walk.points)) - np.repeat(starts, walk.lengths)  # of the point within its stroke
     chosen: Centres = walk.points[step % SEGMENTS_PER_PATCH == 0][:most]
+    snap = walk.canvas.snap
+    if snap > 1:
+        # Never beyond the drawn square, so that a patch around it stays on the canvas.
+        low, high = walk.canvas.pad, walk.canvas.padded - walk.canvas.pad
+        chosen = ((chosen - low + snap // 2) // snap * snap + low).clip(low, high).astype(np.int32)
     return chosen
 
 
