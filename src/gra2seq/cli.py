@@ -152,7 +152,8 @@ def evaluate(
     judge: Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")] = None,
     direction: Annotated[str, typer.Option(help="Who asks in Ret: redrawn or original.")] = "redrawn",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for tables; default: evaluation/ in the run.")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for tables and galleries; default: evaluation/ in the run."),
     ] = None,
     preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
@@ -168,22 +169,26 @@ def evaluate(
     dataset = open_dataset(_sources(source), name=name)
     model, title = _model_or_fresh(run, preset, seed, dataset.scale)
     folder = out or (run / "evaluation" if run else None)
+    masks = mask or [0.0, 0.1, 0.3]
     with counting(say) as progress:
         rows = judging.evaluate(
             model,
             dataset,
             name=title,
             split=split,
-            masks=mask or [0.0, 0.1, 0.3],
+            masks=masks,
             seeds=range(seeds),
             judge=load_judge(judge) if judge else None,
             direction=direction,
             keep=folder / "kept" if folder else None,
             progress=progress,
         )
+        if folder:
+            stem = f"{dataset.name}-{split}"
+            judging.write_tables(rows, folder, stem)
+            judging.write_galleries(model, dataset, folder, stem, split=split, masks=masks, progress=progress)
     if folder:
-        judging.write_tables(rows, folder, f"{dataset.name}-{split}")
-        say.print(f"The tables are in {folder}")
+        say.print(f"The tables and galleries are in {folder}")
     print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
 
 
@@ -224,6 +229,83 @@ def ablate(
 
 
 @app.command()
+def compare(
+    config: Annotated[Path, typer.Argument(help="A YAML file of configs/: data, preset, budget.")],
+    changes: Annotated[list[str] | None, typer.Argument(help="name=value …; run=FOLDER holds a run a system")] = None,
+    systems: Annotated[list[str] | None, typer.Option(help="--systems sketch-rnn song …; default: all nine")] = None,
+    mask: Annotated[
+        list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")] = 1,
+    judge: Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train and judge all systems alike: the paper's Tables 1 and 2, with ours and its figures side by side."""
+    from gra2seq.data.datasets import open_dataset
+    from gra2seq.judging import compare as comparing
+    from gra2seq.judging.judge import load_judge
+    from gra2seq.model import load
+    from gra2seq.options import SYSTEMS, Options, read_options
+    from gra2seq.training.loop import Stopped
+    from gra2seq.training.progress import counting, show
+
+    whole = read_options(config, changes or [])
+    folder = Path(whole.run)
+
+    def options_of(name: str) -> Options:
+        return read_options(config, [*(changes or []), f"model={name}", f"run={folder / name}"])
+
+    try:
+        with counting(say) as progress:
+            found = comparing.compare(
+                options_of,
+                systems or list(SYSTEMS),
+                lambda options: show(say, options),
+                masks=mask or [0.0, 0.1, 0.3],
+                seeds=range(seeds),
+                judge=load_judge(judge) if judge else None,
+                progress=progress,
+                report=lambda text: say.print(text, style="red", markup=False),
+            )
+    except Stopped as stop:
+        say.print(f"{stop} (the same command goes on)")
+        raise typer.Exit(130) from None
+    comparing.write_comparison(found, folder)
+    done = {one.system: folder / one.system for one in found if not one.error}
+    if done:
+        dataset = open_dataset(whole.data, name=whole.dataset or None)
+        comparing.write_wall({name: load(run) for name, run in done.items()}, dataset, folder / "healed.png")
+        comparing.draw_curves(done, whole.batch, folder / "curves.png")
+    print(json.dumps(comparing.as_json(found)) if as_json else comparing.comparison(found))
+    if len(done) < len(found):
+        raise typer.Exit(1)
+
+
+@app.command()
+def models(
+    preset: Annotated[str, typer.Option(help="Sizes of which preset.")] = "paper", as_json: AsJson = False
+) -> None:
+    """The systems by name: who made them, what they see, how large they are."""
+    from rich.table import Table
+
+    from gra2seq.models import build
+    from gra2seq.options import SYSTEMS, options
+
+    rows: list[dict[str, Any]] = []
+    for name, system in SYSTEMS.items():
+        network = build(options({"model": name, "preset": preset}))
+        size = sum(parameter.numel() for parameter in network.parameters())
+        rows.append({"model": name, "made_by": system.made_by, "sees": list(system.sees), "parameters": size})
+    if as_json:
+        print(json.dumps({"models": rows}))
+        return
+    table = Table("model", "made by", "sees", "parameters", box=None)
+    for row in rows:
+        table.add_row(row["model"], row["made_by"], ", ".join(row["sees"]), f"{row['parameters'] / 1e6:.2f} M")
+    Console().print(table)
+
+
+@app.command()
 def synonyms(
     run: RunFolder = None,
     source: Annotated[
@@ -231,17 +313,30 @@ def synonyms(
     ] = None,
     links: Annotated[list[str] | None, typer.Option(help="Proximities; default: all four.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most so many sketches of each file.")] = 1000,
+    most: Annotated[
+        int | None, typer.Option(min=1, help="At most so many in all, spread evenly over those of --limit.")
+    ] = None,
     preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Do links join patches that show the same part? The share of links that do, against chance."""
     from gra2seq.data.info import labelled
+    from gra2seq.judging.evaluate import spread
+    from gra2seq.judging.synonyms import PROXIMITIES
     from gra2seq.judging.synonyms import synonyms as count
+    from gra2seq.memory import keep_freed_memory
+    from gra2seq.training.progress import counting
 
+    keep_freed_memory()
     sketches = labelled(_sources(source), limit)
+    if most is not None:
+        sketches = [sketches[number] for number in spread(len(sketches), most)]
     model, _ = _model_or_fresh(run, preset, seed, 30.0)
-    rows = count(model, sketches, tuple(links or ("synonymous", "temporal", "spatial", "random")))
+    with counting(say) as progress:
+        rows = count(
+            model, sketches, tuple(links or PROXIMITIES), lambda done: progress("sketches", done, len(sketches))
+        )
     if as_json:
         print(json.dumps({"rows": rows}))
     else:
@@ -350,7 +445,7 @@ def _share(value: float | None) -> str:
     return "    -" if value is None else f"{value:5.3f}"
 
 
-def _spread(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "--links")) -> list[str]:
+def _spread(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "--links", "--systems")) -> list[str]:
     """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option."""
     spread: list[str] = []
     current = ""

@@ -199,9 +199,9 @@ _CHOICES = {
     "accelerator": ("auto", "cpu", "cuda", "gpu", "mps", "tpu"),
     "precision": ("32-true",),  # the exactness that is tested; mixed precision is not yet
 }
-_AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding", "picture", "mixtures", "batch",
-                 "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every", "validate_sketches",
-                 "max_steps")  # fmt: skip
+_AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding", "picture", "mixtures",
+                 "batch", "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every",
+                 "validate_sketches", "max_steps")  # fmt: skip
 _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "max_minutes",
                   "cluster_weight", "least_learning_rate")  # fmt: skip
 _ABOVE_ZERO = ("learning_rate", "decay", "clip_at")

@@ -1,8 +1,11 @@
 """The protocol on a tiny model: against a slow twin, resumed, and with every wrong pairing refused."""
 
+import copy
+import csv
 import json
 import sys
 
+import cv2
 import numpy as np
 import pytest
 import torch
@@ -10,15 +13,17 @@ import torch
 import gra2seq
 from gra2seq.cli import _spread, main
 from gra2seq.data.datasets import open_dataset
+from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.judging import evaluate as judging
 from gra2seq.judging.chamfer import chamfer
-from gra2seq.judging.evaluate import Judged, evaluate, stored_draws
+from gra2seq.judging.evaluate import Judged, evaluate, spread, stored_draws, write_galleries, write_tables
 from gra2seq.judging.judge import Judge
 from gra2seq.model import untrained
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import options
 from gra2seq.sketch.strokes import Sketch
+from gra2seq.sketch.svg import read_svg
 
 
 @pytest.fixture(scope="module")
@@ -106,22 +111,169 @@ def test_goes_on_where_it_was_stopped(data, model, tmp_path, monkeypatch):
     assert Judged.load(kept[1]) is not None
 
 
-def test_wrong_pairings_are_refused(data, model, judge, tiny_run):
+def test_wrong_pairings_are_refused(data, model, judge, tiny_run, tmp_path):
     other = open_dataset("doodles:400", categories=["cat", "bus"])
     with pytest.raises(UserError, match="train a judge on the same categories"):
         evaluate(model, other, name="m", judge=judge)
     learnt = gra2seq.load(tiny_run)
     learnt.categories = ("bee", "bus")
-    with pytest.raises(UserError, match="own categories"):
+    with pytest.raises(
+        UserError, match=r"learnt bee, bus, but DS1 holds flower, giraffe, pig, which it has never seen"
+    ):
         evaluate(learnt, data, name="m")
+    learnt.categories = ("cat",)
+    with pytest.raises(UserError, match="own categories"):
+        write_galleries(learnt, data, tmp_path, "g")
+    learnt.categories = (*data.categories, "cat")  # data of some of its categories are fair
+    assert evaluate(learnt, data, name="m", masks=[0.0])[0]["categories"] == list(data.categories)
     with pytest.raises(UserError, match="split"):
         evaluate(model, data, name="m", split="exam")
     with pytest.raises(UserError, match="probability"):
         evaluate(model, data, name="m", masks=[2.0])
     with pytest.raises(UserError, match="direction"):
         evaluate(model, data, name="m", direction="both")
-    with pytest.raises(UserError, match="two or more"):
-        evaluate(model, type(data)("none", data.store, data.train, data.valid, data.test[:1]), name="m")
+    for count in (0, 1):
+        few = type(data)("few", data.store, data.train, data.valid, data.test[:count])
+        with pytest.raises(UserError, match=f"test split of few has {count} sketches: Ret needs two or more"):
+            evaluate(model, few, name="m")
+        with pytest.raises(UserError, match="two or more"):
+            write_galleries(model, few, tmp_path, "g")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_judge_of_more_categories_is_refused(data, model):
+    wide = Judge(SketchANet(6), options({"model": "sketch-a-net"}).recipe(1.0, (*data.categories, "cat")))
+    with pytest.raises(UserError, match="train a judge on the same categories"):
+        evaluate(model, data, name="m", judge=wide)
+
+
+def test_a_top_k_larger_than_the_gallery(data, model, monkeypatch):
+    """Among all there is, whatever was drawn is found; what was not drawn is a miss even so."""
+    few = type(data)("few", data.store, data.train, data.valid, data.test[:8])
+    (row,) = evaluate(model, few, name="m", masks=[0.0])
+    assert row["gallery"] == 8
+    assert row["ret"]["10"] == row["ret"]["50"] == 1 - row["empty"] / 8
+    dot = Sketch(np.zeros((1, 2), np.float32), np.array([1]))
+    draw = type(model).draw
+    monkeypatch.setattr(type(model), "draw", lambda self, codes, **k: [dot, *draw(self, codes, **k)[1:]])
+    (row,) = evaluate(model, few, name="m", masks=[0.0])
+    assert row["empty"] >= 1
+    assert row["ret"]["50"] == 1 - row["empty"] / 8
+
+
+def test_a_model_that_has_diverged_is_refused(data, model, tmp_path):
+    for part in ("encoder", "decoder"):
+        broken = copy.deepcopy(model)
+        with torch.no_grad():
+            for parameter in getattr(broken.network, part).parameters():
+                parameter.fill_(float("nan"))
+        with pytest.raises(UserError, match="NaN"):
+            evaluate(broken, data, name="m", masks=[0.0], keep=tmp_path)
+    assert not list(tmp_path.iterdir()), "nothing of it is kept"
+
+
+def test_a_mask_given_twice_counts_once(data, model):
+    assert [row["mask"] for row in evaluate(model, data, name="m", masks=[0.3, 0.3], seeds=[0, 0])] == [0.3]
+
+
+def test_rec_of_every_category_is_written(data, model, judge, tmp_path):
+    rows = evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge)
+    sketches = [data.store[int(i)] for i in data.test]
+    counts = np.array([sum(s.category == c for s in sketches) for c in data.categories])
+    for row in rows:
+        assert list(row["rec_by_category"]) == list(data.categories)
+        assert counts @ list(row["rec_by_category"].values()) / counts.sum() == pytest.approx(row["rec"])
+    write_tables(rows, tmp_path, "t")
+    written = json.loads((tmp_path / "t.json").read_text())
+    assert written["rows"] == rows
+    assert [row["rec_by_category"] for row in written["summary"]] == [row["rec_by_category"] for row in rows]
+    with (tmp_path / "t.csv").open() as file:
+        for line, row in zip(csv.DictReader(file), rows, strict=True):
+            assert {c: float(line[f"rec_{c}"]) for c in data.categories} == row["rec_by_category"]
+    text = (tmp_path / "t.md").read_text()
+    assert "| Rec % | DS1, m, mask 0 % | DS1, m, mask 30 % |" in text
+    first, second = (100 * row["rec_by_category"]["pig"] for row in rows)
+    assert f"| pig | {first:.2f} | {second:.2f} |" in text
+
+
+def test_rec_by_category_is_a_mean_over_seeds(data, model, judge, tmp_path):
+    rows = evaluate(model, data, name="m", masks=[0.0], judge=judge, seeds=[0, 1])
+    rows[0]["rec_by_category"], rows[1]["rec_by_category"] = {"bee": 0.25, "bus": 1.0}, {"bee": 0.75}
+    write_tables(rows, tmp_path, "t")
+    (found,) = json.loads((tmp_path / "t.json").read_text())["summary"]
+    assert found["rec_by_category"] == {"bee": 0.5, "bus": 1.0}
+    assert "| bee | 50.00 |" in (tmp_path / "t.md").read_text()
+
+
+def test_without_a_judge_there_is_no_rec(data, model, tmp_path):
+    rows = evaluate(model, data, name="m", masks=[0.0])
+    write_tables(rows, tmp_path, "t")
+    assert rows[0]["rec_by_category"] is None
+    assert json.loads((tmp_path / "t.json").read_text())["summary"][0]["rec_by_category"] is None
+    assert "rec_bee" not in (tmp_path / "t.csv").read_text()
+    assert "bee |" not in (tmp_path / "t.md").read_text()
+
+
+@pytest.mark.parametrize(("count", "most"), [(0, 3), (1, 10), (7, 7), (7, 3), (1000, 10), (11, 10), (5, 1)])
+def test_spread_is_even(count, most):
+    chosen = spread(count, most)
+    assert len(chosen) == min(count, most)
+    if count:
+        ends = np.diff([-1 - chosen[0], *chosen, 2 * count - 1 - chosen[-1]])  # mirrored at both ends
+        assert chosen.min() >= 0
+        assert chosen.max() < count
+        assert ends.min() >= 1
+        assert np.ptp(ends) <= 2
+
+
+def test_galleries_show_what_was_judged(data, model, tmp_path):
+    """All originals and drawings are in the SVG, line by line; the damage is that of the stored draws."""
+    paths = write_galleries(model, data, tmp_path, "g", masks=[0.0, 0.3], seed=4, most=3)
+    assert {path.name for path in paths} == {f"g-mask-{m}.{form}" for m in ("0", "0.3") for form in ("png", "svg")}
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in paths}
+    sketches = [data.store[int(i)] for i in data.test]
+    draws = stored_draws(data, "test", len(sketches), model.recipe.nodes).numbers
+    drawn = model.draw(model.encode(sketches, draws=draws, mask_prob=0.3), seed=4)
+    chosen = spread(len(sketches), 3).tolist()
+    shown = [sketches[i] for i in chosen] + [drawn[i] for i in chosen if max(drawn[i].box[2:]) > 0]
+    text = (tmp_path / "g-mask-0.3.svg").read_text()
+    found = read_svg(text.encode())
+    assert found.lengths.tolist() == [length for sketch in shown for length in sketch.lengths.tolist()]
+    assert text.count("<image") == 3
+    assert all(f">{word}</text>" in text for word in ("original", "damaged", "redrawn", sketches[chosen[0]].category))
+    whole, damaged = (cv2.imread(str(tmp_path / f"g-mask-{m}.png"), cv2.IMREAD_GRAYSCALE) for m in ("0", "0.3"))
+    assert whole.shape == damaged.shape
+    rows = np.array_split(np.arange(40, whole.shape[0]), 3)
+    ink = [[int((picture[row] < 128).sum()) for row in rows] for picture in (whole, damaged)]
+    assert ink[0][0] == ink[1][0] > 0, "the originals are the same"
+    assert 0 < ink[1][1] < ink[0][1], "what is damaged has less ink"
+
+
+def test_an_empty_drawing_leaves_its_cell_free(data, model, tmp_path, monkeypatch):
+    dot = Sketch(np.zeros((1, 2), np.float32), np.array([1]))
+    monkeypatch.setattr(type(model), "draw", lambda _, codes, **__: [dot] * len(codes))
+    _, svg = write_galleries(model, data, tmp_path, "g", masks=[0.1], most=2)
+    sketches = [data.store[int(i)] for i in data.test[spread(len(data.test), 2)]]
+    assert len(read_svg(svg.read_bytes()).lengths) == sum(len(sketch.lengths) for sketch in sketches)
+
+
+def test_names_of_any_kind_are_in_a_gallery(data, model, tmp_path):
+    names = {index: ("", "<a & b>", "\x00 bee")[i % 3] for i, index in enumerate(data.test.tolist())}
+
+    class Named:
+        def __init__(self, store):
+            self.path, self.hash, self.store = store.path, store.hash, store
+
+        def __getitem__(self, index):
+            sketch = self.store[index]
+            return Sketch(sketch.points, sketch.lengths, names[index])
+
+    other = copy.copy(data)
+    object.__setattr__(other, "categories", tuple(names.values()))
+    object.__setattr__(other, "store", Named(data.store))
+    _, svg = write_galleries(model, other, tmp_path, "g", masks=[0.1], most=6)
+    assert "&lt;a &amp; b&gt;" in svg.read_text()
+    read_svg(svg.read_bytes())
 
 
 def test_several_values_behind_one_option():
@@ -140,13 +292,18 @@ def run(monkeypatch, capsys, *words):
 
 
 def test_the_command_line(monkeypatch, capsys, tiny_run, tmp_path):
+    strange = tmp_path / "kite.ndjson"
+    gra2seq.write(strange, [("test", Sketch(s.points, s.lengths, "kite")) for s in doodles(3)])
     out = tmp_path / "tables"
     words = ["evaluate", tiny_run, "--data", "doodles:200", "--mask", 0, 0.3, "-o", out, "--seeds", 2, "--json"]
     code, text, err = run(monkeypatch, capsys, *words)
     assert code == 0, err
     rows = json.loads(text)["rows"]
     assert [(row["mask"], row["seed"]) for row in rows] == [(0.0, 0), (0.0, 1), (0.3, 0), (0.3, 1)]
-    assert {path.suffix for path in out.iterdir() if path.is_file()} == {".csv", ".json", ".md", ".tex"}
+    names = {f"doodles:200-test{form}" for form in (".csv", ".json", ".md", ".tex")}
+    names |= {f"doodles:200-test-mask-{mask}{form}" for mask in ("0", "0.3") for form in (".png", ".svg")}
+    assert {path.name for path in out.iterdir() if path.is_file()} == names
+    assert "galleries" in err
     code, text, err = run(monkeypatch, capsys, "evaluate", "--preset", "tiny", "--data", "doodles:100", "--mask", 0)
     assert code == 0, err
     assert "untrained tiny" in text
@@ -155,4 +312,14 @@ def test_the_command_line(monkeypatch, capsys, tiny_run, tmp_path):
     rows = json.loads(text)["rows"]
     assert {"links", "rate", "rate_far", "chance", "edges", "category"} <= rows[0].keys()
     assert {row["links"] for row in rows} == {"synonymous", "temporal", "spatial", "random"}
+    assert "sketches" in err, "progress goes to stderr"
+    few = ["synonyms", tiny_run, "--data", "doodles:30", "--most", 4, "--links", "spatial", "--json"]
+    code, text, err = run(monkeypatch, capsys, *few)
+    assert code == 0, err
+    assert "4/4" in err
+    assert 0 < json.loads(text)["rows"][0]["edges"] < rows[0]["edges"]
+    code, _, err = run(monkeypatch, capsys, "evaluate", tiny_run, "--data", strange, "--mask", 0)
+    assert code == 2
+    (line,) = err.strip().splitlines()
+    assert line.endswith("judge it on data of its own categories")
     assert run(monkeypatch, capsys, "evaluate", tiny_run)[0] == 2

@@ -1,12 +1,15 @@
 """Synonym rates against loops and by hand: parts of patches, overlaps, links, chance."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
 
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
-from gra2seq.judging.synonyms import chosen_pairs, overlap, patch_parts, rates, synonyms
+from gra2seq.judging import synonyms as judging
+from gra2seq.judging.synonyms import PROXIMITIES, chosen_pairs, overlap, patch_parts, rates, synonyms
 from gra2seq.model import untrained
 from gra2seq.nn.proximity import LINKS
 from gra2seq.options import options
@@ -165,19 +168,52 @@ def test_rows_of_a_model(model):
     rows = synonyms(model, SKETCHES, progress=done.append)
     assert done == list(range(1, 13))
     assert [(row["links"], row["category"]) for row in rows] == [
-        (name, category)
-        for name in ("synonymous", "temporal", "spatial", "random")
-        for category in ("all", "bus", "cat", "flower")
+        (name, category) for name in PROXIMITIES for category in ("all", "bus", "cat", "flower")
     ]
     assert set(rows[0]) == {"links", "category", "rate", "rate_far", "edges", "edges_far", "chance", "chance_far"}
-    for name in LINKS:
+    for name in PROXIMITIES:
         total, *parts = [row for row in rows if row["links"] == name]
         assert total["edges"] == sum(row["edges"] for row in parts)
         mean = sum(row["rate"] * row["edges"] for row in parts) / total["edges"]
         assert total["rate"] == pytest.approx(mean)
 
 
-@pytest.mark.parametrize("name", LINKS)
+@pytest.fixture(scope="module")
+def mixed():
+    """Doodles, a dot, a sketch of one part, and one with parts at the very edge of the canvas."""
+    dot = Sketch.from_strokes([[(3, 3)]], category="dot", parts=("dot",))
+    same = Sketch.from_strokes([[(0, 0), (9, 9)], [(9, 0), (0, 9)]], category="cross", parts=("bar", "bar"))
+    corners = Sketch.from_strokes([[(0, 0)], [(0, 99), (99, 99)], [(99, 0)]], category="cross", parts=("a", "b", "a"))
+    return [dot, *SKETCHES[:5], same, corners]
+
+
+@pytest.fixture(scope="module")
+def one_at_a_time(model, mixed):
+    """The rows of `synonyms` from a graph a sketch and a proximity, with nothing shared."""
+    labels = [slow_parts(sketch, model.recipe.canvas, model.recipe.nodes) for sketch in mixed]
+    rows = []
+    for name in PROXIMITIES:
+        graphs = [model.graph(sketch, name) for sketch in mixed]
+        valid = [graph.nodes.valid[0].numpy() for graph in graphs]
+        links = [graph.adjacency[0].numpy()[v][:, v] for graph, v in zip(graphs, valid, strict=True)]
+        overlaps = [
+            overlap(graph.nodes.centres[0].numpy()[v], model.recipe.canvas)
+            for graph, v in zip(graphs, valid, strict=True)
+        ]
+        for category in ("all", *sorted({sketch.category for sketch in mixed})):
+            chosen = [i for i, sketch in enumerate(mixed) if category in ("all", sketch.category)]
+            found = rates(*([every[i] for i in chosen] for every in (links, labels, overlaps)))
+            rows.append({"links": name, "category": category, **vars(found)})
+    return rows
+
+
+@pytest.mark.parametrize("batch", [1, 3, 64])
+def test_batches_change_nothing(model, mixed, one_at_a_time, monkeypatch, batch):
+    monkeypatch.setattr(judging, "BATCH", batch)
+    assert synonyms(model, mixed) == one_at_a_time
+
+
+@pytest.mark.parametrize("name", PROXIMITIES)
 def test_one_look_gives_the_links_of_the_graph(model, name):
     """The links measured are those that `Model.graph` makes by each proximity."""
     for sketch in SKETCHES[:4]:
@@ -206,3 +242,15 @@ def test_bad_input(model):
         synonyms(model, SKETCHES, ("magic",))
     with pytest.raises(UserError, match="no sketch"):
         synonyms(model, [])
+    broken = copy.deepcopy(model)
+    with torch.no_grad():
+        next(broken.network.parameters()).fill_(float("nan"))
+    with pytest.raises(UserError, match=r"sketch 0 .* NaN .* the model has diverged"):
+        synonyms(broken, SKETCHES)
+
+
+def test_a_model_without_graph_is_refused(model):
+    blind = copy.copy(model)
+    blind.network = torch.nn.Linear(1, 1)
+    with pytest.raises(UserError, match="links no patches"):
+        synonyms(blind, SKETCHES)

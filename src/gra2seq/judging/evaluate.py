@@ -7,13 +7,16 @@ stopped goes on there.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
@@ -29,7 +32,11 @@ from gra2seq.judging.retrieval import ranks
 from gra2seq.judging.tables import FORMATS
 from gra2seq.model import Model
 from gra2seq.sketch.masking import Draws
+from gra2seq.sketch.picture import Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
+from gra2seq.sketch.svg import NOT_XML, write_svg
+from gra2seq.sketch.svg_tree import NAMESPACE
+from gra2seq.training.gallery import damaged_picture
 from gra2seq.whole import whole_file
 
 KS = (1, 10, 50)
@@ -37,6 +44,9 @@ DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its ori
 MASK_SEED = 2023  # of the draws of a benchmark
 BATCH = 256
 UNKNOWN = -1  # the judge's word on an empty drawing
+SHOWN = 10  # sketches of a gallery
+GALLERY_ROWS = ("original", "damaged", "redrawn")
+CELL, GAP = 160, 10  # of a gallery, in pixels
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
 
@@ -89,8 +99,8 @@ def evaluate(
     actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
     who = _fingerprint(model, judge, dataset, split) if keep else ""
     rows = []
-    for mask in masks:
-        for seed in seeds:
+    for mask in dict.fromkeys(masks):
+        for seed in dict.fromkeys(seeds):
             kept = keep / f"mask-{mask:g}-seed-{seed}-{who}.safetensors" if keep else None
             judged = Judged.load(kept) if kept and kept.exists() else None
             if judged is None:
@@ -111,7 +121,7 @@ def evaluate(
                     "gallery": len(gallery),
                     "direction": direction,
                     "rec": rec.rate if rec else None,
-                    "rec_per_category": rec.per_category if rec else None,
+                    "rec_by_category": rec.per_category if rec else None,
                     "ceiling": float(np.mean(real == actual)) if judge else None,
                     "ret": hit,
                     "chamfer": float(judged.distance.mean()),
@@ -126,6 +136,74 @@ def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> Non
     for suffix, text in FORMATS.items():
         with whole_file(folder / f"{name}{suffix}") as temporary:
             temporary.write_text(text(rows))
+
+
+def write_galleries(
+    model: Model,
+    dataset: Dataset,
+    folder: Path,
+    name: str,
+    *,
+    split: str = "test",
+    masks: Sequence[float] = (0.0, 0.1, 0.3),
+    seed: int = 0,
+    most: int = SHOWN,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Original, damaged and redrawn sketches, a column a sketch: for each mask a PNG and an SVG.
+
+    The sketches are spread evenly over the split, not chosen; damage and drawings are those that `evaluate` judges.
+    """
+    indices = _split(dataset, split)
+    _check(model, dataset, None, masks, "redrawn")
+    draws = stored_draws(dataset, split, len(indices), model.recipe.nodes).numbers
+    places = spread(len(indices), most)
+    sketches = [dataset.store[int(index)] for index in indices[places]]
+    titles = [NOT_XML.sub("?", sketch.category) for sketch in sketches]
+    tell = progress or (lambda *_: None)
+    written = []
+    for number, mask in enumerate(every := list(dict.fromkeys(masks)), 1):
+        codes = model.encode(sketches, draws=draws[places], mask_prob=mask)
+        drawn = [model.draw(codes[[i]], seed=seed, first=place)[0] for i, place in enumerate(places.tolist())]
+        damaged = [
+            damaged_picture(s, model.recipe, draws[place], mask) for s, place in zip(sketches, places, strict=True)
+        ]
+        shown = [None if _empty(sketch) else sketch for sketch in drawn]
+        rows: list[list[Sketch | Picture | None]] = [[*sketches], [*damaged], [*shown]]
+        png, svg = (folder / f"{name}-mask-{mask:g}{suffix}" for suffix in (".png", ".svg"))
+        write_png(png, contact_sheet(rows, CELL, titles, GALLERY_ROWS))
+        with whole_file(svg) as temporary:
+            temporary.write_text(_svg_sheet(rows, titles, GALLERY_ROWS), encoding="utf-8")
+        written += [png, svg]
+        tell("galleries", number, len(every))
+    return written
+
+
+def spread(count: int, most: int) -> Ints:
+    """At most `most` of the numbers 0 … count - 1, evenly: each from the middle of its share."""
+    chosen = min(most, count)
+    return (2 * np.arange(chosen) + 1) * count // (2 * max(chosen, 1))
+
+
+def _svg_sheet(rows: Sequence[Sequence[Sketch | Picture | None]], titles: Sequence[str], labels: Sequence[str]) -> str:
+    """As `contact_sheet`, in lines that can be enlarged; pictures stay pictures."""
+    step, left, top = CELL + GAP, CELL // 2 + GAP, 3 * GAP
+    width, height = left + step * len(titles), top + step * len(rows)
+    head = f'font-family="sans-serif" font-size="{CELL / 10:g}" text-anchor="middle" fill="dimgray"'
+    lines = [f'<svg xmlns="{NAMESPACE}" width="{width}" height="{height}" viewBox="0 0 {width} {height}" {head}>']
+    lines.append('<rect width="100%" height="100%" fill="white"/>')
+    words = [(title, left + step * i + CELL // 2, 2 * GAP) for i, title in enumerate(titles)]
+    words += [(label, left // 2, top + step * i + CELL // 2) for i, label in enumerate(labels)]
+    lines += [f'<text x="{x}" y="{y}">{escape(word)}</text>' for word, x, y in words]
+    for number, row in enumerate(rows):
+        for column, cell in enumerate(row):
+            place = f'x="{left + step * column}" y="{top + step * number}" width="{CELL}" height="{CELL}"'
+            if isinstance(cell, Sketch):
+                lines.append(f"<svg {place}>\n{write_svg(cell)}</svg>")
+            elif cell is not None:
+                data = base64.b64encode(cv2.imencode(".png", cell)[1].tobytes()).decode()
+                lines.append(f'<image {place} href="data:image/png;base64,{data}"/>')
+    return "\n".join([*lines, "</svg>", ""])
 
 
 def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
@@ -163,8 +241,8 @@ def _check(model: Model, dataset: Dataset, judge: Judge | None, masks: Sequence[
     strange = [c for c in dataset.categories if model.categories and c not in model.categories]
     if strange:
         raise UserError(
-            f"the model has learnt {_few(model.categories)}, the data hold {_few(strange)} too: "
-            "judge it on data of its own categories"
+            f"the model has learnt {_few(model.categories)}, but {dataset.name} holds {_few(strange)}, which it has "
+            "never seen: judge it on data of its own categories"
         )
     if judge is not None and set(judge.categories) != set(dataset.categories):
         raise UserError(
@@ -179,7 +257,9 @@ def _check(model: Model, dataset: Dataset, judge: Judge | None, masks: Sequence[
 
 
 def _few(names: Sequence[str], most: int = 10) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(name or "drawings without a category" for name in names[:most]) + (
+        f" and {len(names) - most} more" if len(names) > most else ""
+    )
 
 
 def _batches(dataset: Dataset, indices: Indices) -> Iterator[tuple[slice, list[Sketch]]]:
@@ -194,7 +274,7 @@ def _originals(
     """Codes of the unmasked originals, and what the judge says of them (numbers of the data's categories)."""
     codes, said = [], []
     for part, sketches in _batches(dataset, indices):
-        codes.append(model.encode(sketches))
+        codes.append(_finite(model.encode(sketches), part.start))
         said.append(_said(judge, dataset, sketches))
         tell("originals", part.stop, len(indices))
     return np.concatenate(codes), np.concatenate(said)
@@ -213,9 +293,9 @@ def _judge(
     """Heal, draw, encode again, recognise and compare, batch by batch: memory stays flat."""
     parts: list[Judged] = []
     for part, sketches in _batches(dataset, indices):
-        codes = model.encode(sketches, draws=draws[part], mask_prob=mask)
+        codes = _finite(model.encode(sketches, draws=draws[part], mask_prob=mask), part.start)
         drawn = model.draw(codes, seed=seed, first=part.start)
-        empty = np.array([max(sketch.box[2:]) == 0 for sketch in drawn])
+        empty = np.array([_empty(sketch) for sketch in drawn])
         found = np.where(empty, UNKNOWN, _said(judge, dataset, drawn))
         parts.append(Judged(model.encode(drawn), empty, found, chamfer(drawn, sketches)))
         tell(f"mask {mask:.0%}, seed {seed}", part.stop, len(indices))
@@ -225,6 +305,21 @@ def _judge(
         np.concatenate([p.found for p in parts]),
         np.concatenate([p.distance for p in parts]),
     )
+
+
+def _finite(codes: Floats, first: int) -> Floats:
+    wrong = np.flatnonzero(~np.isfinite(codes).all(axis=1))
+    if len(wrong):
+        raise UserError(
+            f"the code of sketch {first + wrong[0]} of the split holds NaN or infinite numbers: the model has "
+            "diverged; take an earlier checkpoint or train again with a lower learning rate"
+        )
+    return codes
+
+
+def _empty(sketch: Sketch) -> bool:
+    """Nothing was drawn, or a dot."""
+    return max(sketch.box[2:]) == 0
 
 
 def _said(judge: Judge | None, dataset: Dataset, sketches: Sequence[Sketch]) -> Ints:

@@ -9,7 +9,7 @@ the same sketches.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cv2
@@ -17,16 +17,20 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from gra2seq.data.batches import prepare
 from gra2seq.errors import UserError
 from gra2seq.model import Model
-from gra2seq.nn.proximity import LINKS
+from gra2seq.models.graph_encoder import Graph, GraphEncoder
+from gra2seq.nn.proximity import LINKS, Nodes
 from gra2seq.sketch.canvas import Canvas, Walk, draw, pen_walk
-from gra2seq.sketch.patches import NODES, centres, window
+from gra2seq.sketch.patches import NODES, Centres, centres
 from gra2seq.sketch.strokes import Doubles, Ints, Sketch
 
 NEIGHBOURS = 2  # eq. 2
 FAR = 0.25  # patches that share less than this share of their area
 ALL = "all"  # the row over all categories
+BATCH = 64  # sketches that are encoded together
+PROXIMITIES = ("synonymous", "temporal", "spatial", "random")  # those that are compared
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,30 @@ def patch_parts(sketch: Sketch, canvas: Canvas, nodes: int = NODES) -> tuple[str
     if not sketch.parts:
         raise UserError(f"sketch {sketch.key!r} has no part labels: take doodles, or drawings with a label a stroke")
     walk = pen_walk(sketch, canvas)
-    at = centres(walk, nodes)
-    strokes, names = walk.strokes, tuple(dict.fromkeys(sketch.parts))
+    return _parts_at(centres(walk, nodes), walk, sketch.parts)
+
+
+def _parts_at(at: Centres, walk: Walk, parts: Sequence[str]) -> tuple[str, ...]:
+    """The part with most ink around each centre. Every part is drawn once, and counted where it can have ink."""
+    names = tuple(dict.fromkeys(parts))
+    if len(names) == 1:
+        return names * len(at)
+    canvas, strokes = walk.canvas, walk.strokes
     ink = np.zeros((len(names), len(at)), np.int64)
+    pixels = np.zeros((canvas.padded, canvas.padded), np.uint8)
+    corners = at - canvas.pad
     for row, name in zip(ink, names, strict=True):
-        own = [stroke for stroke, part in zip(strokes, sketch.parts, strict=True) if part == name]
+        own = [stroke for stroke, part in zip(strokes, parts, strict=True) if part == name]
         alone = Walk(np.concatenate(own), np.array([len(stroke) for stroke in own], np.int64), canvas)
-        pixels = draw(alone)
-        row[:] = [cv2.countNonZero(pixels[window(centre, canvas)]) for centre in at]
+        draw(alone, into=pixels)
+        low = alone.points.min(axis=0) - canvas.pen  # no ink lies farther than the pen is thick
+        high = alone.points.max(axis=0) + canvas.pen + 1
+        boxes = np.hstack([np.maximum(corners, low), np.minimum(corners + canvas.patch, high)])
+        row[:] = [
+            cv2.countNonZero(pixels[top:bottom, left:right]) if left < right and top < bottom else 0
+            for left, top, right, bottom in boxes.tolist()
+        ]
+        pixels[max(low[1], 0) : high[1], max(low[0], 0) : high[0]] = 0  # blank again for the next part
     return tuple(names[best] for best in ink.argmax(axis=0))
 
 
@@ -77,8 +97,9 @@ def chosen_pairs(links: NDArray[Any]) -> Ints:
     np.fill_diagonal(weights, -np.inf)
     best = np.argsort(-weights, axis=1, kind="stable")[:, :NEIGHBOURS]
     node = np.repeat(np.arange(len(weights)), best.shape[1])
-    pairs = np.column_stack([node, best.ravel()])
-    return pairs[np.isfinite(weights[pairs[:, 0], pairs[:, 1]])].astype(np.int64)
+    other = best.ravel()
+    pairs: Ints = np.stack([node, other], axis=1)[np.isfinite(weights[node, other])]
+    return pairs
 
 
 def rates(
@@ -90,42 +111,66 @@ def rates(
     sketch alike, and every sketch has as many random links as it has links, which gives `chance`; `chance_far` is
     the same among the far ones of the random links.
     """
-    total, same_total, far_total, same_far_total = 0, 0, 0, 0
-    expected = np.zeros(3)  # of random links: same, far, same and far
-    for link, label, shared in zip(links, labels, overlaps, strict=True):
-        link = np.asarray(link)
-        pairs = link.reshape(-1, 2).astype(np.int64) if link.dtype.kind in "iu" else chosen_pairs(link)
-        names = np.asarray(label, dtype=np.str_)
-        count = len(names)
+    return _pooled(
+        [_Meanings.of(label, shared).count(link) for link, label, shared in zip(links, labels, overlaps, strict=True)]
+    )
+
+
+@dataclass(frozen=True)
+class _Meanings:
+    """Which patches of a sketch mean the same, and which lie far apart: what the links of any proximity meet."""
+
+    same: NDArray[np.bool_]  # (n, n)
+    far: NDArray[np.bool_]  # (n, n)
+    chance: Doubles  # (3,) share of all pairs that is the same, far, both
+
+    @staticmethod
+    def of(label: Sequence[str], shared: NDArray[Any]) -> _Meanings:
+        count = len(label)
         shared = np.asarray(shared)
-        if shared.shape != (count, count) or (len(pairs) and not 0 <= pairs.min() <= pairs.max() < count):
-            raise UserError(f"links and overlaps of a sketch must be those of its {count} labelled patches")
+        if shared.shape != (count, count):
+            raise UserError(_MISFIT.format(count))
+        number = {name: i for i, name in enumerate(dict.fromkeys(label))}
+        names = np.array([number[name] for name in label], np.int64)
         same = names[:, None] == names[None, :]
         far = shared < FAR
+        apart = ~np.eye(count, dtype=bool)
+        pairs = [np.count_nonzero(which & apart) for which in (same, far, same & far)]
+        return _Meanings(same, far, np.array(pairs) / max(count * (count - 1), 1))
+
+    def count(self, link: NDArray[Any]) -> Doubles:
+        """(7,) links; those of the same, far, both; and as many random links are expected to be the same, far, both."""
+        link = np.asarray(link)
+        pairs = link.reshape(-1, 2).astype(np.int64) if link.dtype.kind in "iu" else chosen_pairs(link)
+        if len(pairs) and not 0 <= pairs.min() <= pairs.max() < len(self.same):
+            raise UserError(_MISFIT.format(len(self.same)))
         node, other = pairs[:, 0], pairs[:, 1]
         if (node == other).any():
             raise UserError("a patch cannot be its own neighbour: leave self-links out")
-        total += len(pairs)
-        same_total += int(same[node, other].sum())
-        far_total += int(far[node, other].sum())
-        same_far_total += int((same & far)[node, other].sum())
-        if len(pairs):
-            apart = ~np.eye(count, dtype=bool)
-            expected += [len(pairs) * which[apart].mean() for which in (same, far, same & far)]
+        same, far = self.same[node, other], self.far[node, other]
+        found = [np.count_nonzero(which) for which in (same, far, same & far)]
+        return np.array([len(pairs), *found, *(len(pairs) * self.chance)])
+
+
+_MISFIT = "links and overlaps of a sketch must be those of its {} labelled patches"
+
+
+def _pooled(counts: Sequence[Doubles]) -> SynonymRates:
+    total, same, far, same_far, *chance = sum(counts, np.zeros(7)).tolist()
     return SynonymRates(
-        rate=_share(same_total, total),
-        rate_far=_share(same_far_total, far_total),
-        edges=total,
-        edges_far=far_total,
-        chance=_share(expected[0], total),
-        chance_far=_share(expected[2], expected[1]),
+        rate=_share(same, total),
+        rate_far=_share(same_far, far),
+        edges=int(total),
+        edges_far=int(far),
+        chance=_share(chance[0], total),
+        chance_far=_share(chance[2], chance[1]),
     )
 
 
 def synonyms(
     model: Model,
     sketches: Sequence[Sketch],
-    links: Sequence[str] = ("synonymous", "temporal", "spatial", "random"),
+    links: Sequence[str] = PROXIMITIES,
     progress: Callable[[int], object] | None = None,
 ) -> list[dict[str, Any]]:
     """Rows of synonym rates: for each proximity one over all sketches, then one a category.
@@ -137,36 +182,54 @@ def synonyms(
         raise UserError(f"unknown links {unknown[0]!r}: one of {', '.join(LINKS)}")
     if len(sketches) == 0:
         raise UserError("there is no sketch to measure: the split is empty, choose another")
-    pairs: dict[str, list[Ints]] = {name: [] for name in links}
-    labels: list[tuple[str, ...]] = []
-    overlaps: list[Doubles] = []
+    counts: dict[str, list[Doubles]] = {name: [] for name in links}
     members: dict[str, list[int]] = {}
-    for number in range(len(sketches)):
-        sketch = sketches[number]
-        if not sketch.parts:
-            raise UserError(
-                f"sketch {number} ({sketch.key or 'no key'}) has no part labels: synonym rates need a part for every "
-                "stroke; take doodles, or drawings whose strokes have a third list of labels"
-            )
-        members.setdefault(sketch.category, []).append(number)
-        # Asked for random links the nodes carry their numbers as well, so one look serves every proximity.
-        nodes = model.graph(sketch, "random").nodes
-        valid = nodes.valid[0].cpu().numpy()
-        labels.append(patch_parts(sketch, model.recipe.canvas, len(valid)))
-        overlaps.append(overlap(nodes.centres[0].cpu().numpy()[valid], model.recipe.canvas))
-        for name in links:
-            with torch.inference_mode():
-                adjacency = LINKS[name](nodes)[0].cpu().numpy()
-            pairs[name].append(chosen_pairs(adjacency[np.ix_(valid, valid)]))
-        if progress is not None:
-            progress(number + 1)
+    for start in range(0, len(sketches), BATCH):
+        batch = [sketches[number] for number in range(start, min(start + BATCH, len(sketches)))]
+        for number, sketch in enumerate(batch, start):
+            if not sketch.parts:
+                raise UserError(
+                    f"sketch {number} ({sketch.key or 'no key'}) has no part labels: synonym rates need a part for "
+                    "every stroke; take doodles, or drawings whose strokes have a third list of labels"
+                )
+            members.setdefault(sketch.category, []).append(number)
+        nodes = _nodes(model, batch, start)
+        with torch.inference_mode():
+            adjacencies = {name: LINKS[name](nodes).cpu().numpy() for name in links}  # (B, N, N) each
+        every_valid, every_centre = nodes.valid.cpu().numpy(), nodes.centres.cpu().numpy()
+        for row, (sketch, valid) in enumerate(zip(batch, every_valid, strict=True)):
+            at = every_centre[row][valid].astype(np.int32)
+            parts = _parts_at(at, pen_walk(sketch, model.recipe.canvas), sketch.parts)
+            meanings = _Meanings.of(parts, overlap(at, model.recipe.canvas))
+            for name, adjacency in adjacencies.items():
+                counts[name].append(meanings.count(adjacency[row][valid][:, valid]))
+            if progress is not None:
+                progress(start + row + 1)
     rows = []
     for name in links:
         for category, chosen in [(ALL, list(range(len(sketches)))), *sorted(members.items())]:
-            found = rates([pairs[name][i] for i in chosen], [labels[i] for i in chosen], [overlaps[i] for i in chosen])
+            found = _pooled([counts[name][number] for number in chosen])
             rows.append({"links": name, "category": category, **vars(found)})
     return rows
 
 
+@torch.inference_mode()
+def _nodes(model: Model, sketches: Sequence[Sketch], first: int) -> Nodes:
+    """The patches of a batch of sketches, with the random numbers of random links: they serve every proximity."""
+    encoder = next((part for part in model.network.modules() if isinstance(part, GraphEncoder)), None)
+    if encoder is None:
+        raise UserError(f"{model.options.model} links no patches: it has no graph")
+    batch = prepare(sketches, replace(model.recipe, random_links=True), with_rows=False)
+    graph: Graph = encoder(batch.to(model.device))
+    wrong = torch.nonzero(~torch.isfinite(graph.nodes.features).flatten(1).all(dim=1))
+    if len(wrong):
+        number = int(wrong[0])
+        raise UserError(
+            f"patches of sketch {first + number} ({sketches[number].key or 'no key'}) hold NaN or infinite numbers: "
+            "the model has diverged; take an earlier checkpoint or train again with a lower learning rate"
+        )
+    return graph.nodes
+
+
 def _share(part: float, whole: float) -> float | None:
-    return float(part / whole) if whole > 0 else None
+    return part / whole if whole > 0 else None

@@ -2,6 +2,7 @@
 
 A row is a dict with "model", "data", "categories", "mask", "seed", "sketches", "gallery", "direction", "rec",
 "ceiling", "ret" ({"1", "10", "50"}) and "chamfer". Shares lie between 0 and 1; None where there was no judge.
+"rec_by_category" ({category: share}) may come on top; only JSON, CSV and Markdown show it.
 CSV and JSON keep rows and shares, for programs; Markdown and LaTeX give per cent, mean and deviation over the seeds.
 """
 
@@ -24,6 +25,7 @@ Row = Mapping[str, Any]
 KS = ("1", "10", "50")
 SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction")  # rows that differ by seed only
 COLUMNS = (*SETTING[:4], "seed", *SETTING[4:], "rec", "ceiling", "ret", "chamfer")
+BY_CATEGORY = "rec_by_category"
 DASH = "–"
 TEST_SKETCHES = 2500  # a category, in the paper's data sets
 
@@ -44,10 +46,12 @@ MEASURES = ("rec", "ceiling", *(f"ret_{k}" for k in KS), "chamfer")
 
 def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """A row a setting, in order of appearance: "seeds" [..], and each measure's mean under its name, its standard
-    deviation over the seeds (of the sample, n - 1) under "…_std": None with a single seed."""
+    deviation over the seeds (of the sample, n - 1) under "…_std": None with a single seed. "rec_by_category" holds
+    the mean of each category, or None."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in map(flat, rows):
-        groups.setdefault(tuple(row[name] for name in SETTING), []).append(row)
+    for row in rows:
+        columns = {**flat(row), BY_CATEGORY: row.get(BY_CATEGORY) or {}}
+        groups.setdefault(tuple(columns[name] for name in SETTING), []).append(columns)
     found = []
     for setting, members in groups.items():
         merged: dict[str, Any] = dict(zip(SETTING, setting, strict=True))
@@ -56,18 +60,25 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
             values = [row[name] for row in members if row[name] is not None]
             merged[name] = float(np.mean(values)) if values else None
             merged[f"{name}_std"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        told = [row[BY_CATEGORY] for row in members if row[BY_CATEGORY]]
+        known = _categories(members)
+        merged[BY_CATEGORY] = {c: float(np.mean([rec[c] for rec in told if c in rec])) for c in known} or None
         found.append(merged)
     return found
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """A line a row and seed; shares from 0 to 1; categories joined by "; ", what is not known is empty."""
+    """A line a row and seed; shares from 0 to 1; categories joined by "; ", what is not known is empty.
+
+    Rec of a category stands under "rec_" and its name, behind all else.
+    """
     text = io.StringIO()
     names = (*(name for name in COLUMNS if name not in ("rec", "ceiling", "ret", "chamfer")), *MEASURES)
-    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer = csv.DictWriter(text, (*names, *(f"rec_{c}" for c in _categories(rows))), lineterminator="\n")
     writer.writeheader()
-    for row in map(flat, rows):
-        writer.writerow({**row, "categories": "; ".join(row["categories"])})
+    for row in rows:
+        told = {f"rec_{category}": rec for category, rec in (row.get(BY_CATEGORY) or {}).items()}
+        writer.writerow({**flat(row), "categories": "; ".join(row["categories"]), **told})
     return text.getvalue()
 
 
@@ -78,7 +89,10 @@ def to_json(rows: Sequence[Row]) -> str:
 
 
 def to_markdown(rows: Sequence[Row]) -> str:
-    """A line a setting, in per cent (Chamfer in hundredths of the longer side), and what the names of data mean."""
+    """A line a setting, in per cent (Chamfer in hundredths of the longer side), and what the names of data mean.
+
+    With a judge a second table gives Rec a category, a column a setting.
+    """
     found = summary(rows)
     head = ["Mask", "Model", "Data", "Rec %", "Ceiling %", *(f"Ret@{k} %" for k in KS), "Chamfer x 100"]
     head += ["Sketches", "Gallery", "Queries", "Seeds"]
@@ -87,8 +101,16 @@ def to_markdown(rows: Sequence[Row]) -> str:
         about = [_mask(row["mask"]), row["model"], row["data"], *(_percent(row, name, "±") for name in MEASURES)]
         about += [_known(row[name]) for name in ("sketches", "gallery", "direction")]
         lines.append([*about, _seeds(row["seeds"])])
-    table = "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
-    return table + "\n\n" + "".join(f"{line}.\n" for line in _legend(found))
+    text = _grid(lines) + "\n" + "".join(f"{line}.\n" for line in _legend(found))
+    told = [row for row in found if row[BY_CATEGORY]]
+    if not told:
+        return text
+    lines = [["Rec %", *(f"{row['data']}, {row['model']}, mask {_mask(row['mask'])}" for row in told)]]
+    lines.append(["---", *["---:"] * len(told)])
+    for category in _categories(told):
+        shares = [row[BY_CATEGORY].get(category) for row in told]
+        lines.append([category, *(DASH if share is None else f"{100 * share:.2f}" for share in shares)])
+    return text + "\n" + _grid(lines)
 
 
 def to_latex(rows: Sequence[Row]) -> str:
@@ -124,6 +146,15 @@ def to_latex(rows: Sequence[Row]) -> str:
 
 
 FORMATS = {".csv": to_csv, ".json": to_json, ".md": to_markdown, ".tex": to_latex}
+
+
+def _categories(rows: Sequence[Row]) -> list[str]:
+    """Those that some row has a Rec of, in order of appearance."""
+    return list(dict.fromkeys(category for row in rows for category in row.get(BY_CATEGORY) or ()))
+
+
+def _grid(lines: Sequence[Sequence[Any]]) -> str:
+    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
 def _percent(row: Row, name: str, plus_minus: str) -> str:
