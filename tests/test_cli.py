@@ -227,3 +227,46 @@ def test_a_damaged_model_is_refused(call, tmp_path, cat):
         code, _, err = call("heal", cat, "--model", folder, "-o", tmp_path / "out.svg")
         assert code == 2
         assert "config.json" in err.replace("\n", "")
+
+
+def test_models_are_listed_with_papers_inputs_and_sizes(call):
+    code, out, err = call("models", "--preset", "tiny", "--json")
+    assert code == 0, err
+    rows = {row["model"]: row for row in json.loads(out)["models"]}
+    assert len(rows) == 9
+    assert rows["sketch-rnn"]["sees"] == ["strokes"]
+    assert all(row["parameters"] > 1000 and row["made_by"] for row in rows.values())
+    code, out, _ = call("models", "--preset", "tiny")
+    assert code == 0
+    assert "sketch-lattice+" in out
+
+
+def test_compare_then_use_what_it_trained(call, tmp_path, cat):
+    config, folder = tmp_path / "tiny.yaml", tmp_path / "all"
+    config.write_text(CONFIG)
+    words = ["compare", config, f"run={folder}", "max_steps=3", "gallery=0", "--mask", 0, 0.3, "--systems"]
+    code, out, err = call(*words, "sketch-rnn", "sketch-lattice", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert [(row["model"], row["mask"]) for row in found["rows"]] == [
+        (name, mask) for name in ("sketch-rnn", "sketch-lattice") for mask in (0.0, 0.3)
+    ]
+    assert [one["sketches_seen"] for one in found["systems"]] == [48, 48]
+    assert {"comparison.md", "comparison.json", "healed.png", "curves.png"} <= set(files_in(folder))
+    for name in ("sketch-rnn", "sketch-lattice"):
+        code, _, err = call("heal", cat, "--model", folder / name, "--mask-prob", 0.3, "-o", tmp_path / "healed.svg")
+        assert code == 0, err
+        code, _, err = call("redraw", cat, "--model", folder / name, "-o", tmp_path / "again.svg")
+        assert code == 0, err
+        code, _, err = call("graph", cat, "--model", folder / name, "-o", tmp_path / "links.png")
+        assert code == 2
+        assert "no graph" in err
+
+
+def test_compare_with_an_unknown_system(call, tmp_path):
+    config = tmp_path / "tiny.yaml"
+    config.write_text(CONFIG)
+    code, _, err = call("compare", config, f"run={tmp_path / 'all'}", "--systems", "sketchrnn")
+    assert code == 2
+    assert "one of sketch-rnn" in err
+    assert not (tmp_path / "all").exists()

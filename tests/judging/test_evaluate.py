@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import gra2seq
-from gra2seq.cli import _spread, main
+from gra2seq.cli import main, several
 from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
@@ -215,7 +215,7 @@ def test_without_a_judge_there_is_no_rec(data, model, tmp_path):
 
 
 @pytest.mark.parametrize(("count", "most"), [(0, 3), (1, 10), (7, 7), (7, 3), (1000, 10), (11, 10), (5, 1)])
-def test_spread_is_even(count, most):
+def testspread_is_even(count, most):
     chosen = spread(count, most)
     assert len(chosen) == min(count, most)
     if count:
@@ -278,7 +278,7 @@ def test_names_of_any_kind_are_in_a_gallery(data, model, tmp_path):
 
 def test_several_values_behind_one_option():
     words = ["evaluate", "r", "--data", "a", "b", "--mask", "0", "0.1", "-o", "x", "--json"]
-    assert _spread(words) == [
+    assert several(words) == [
         *("evaluate", "r", "--data", "a", "--data", "b", "--mask", "0", "--mask", "0.1", "-o", "x", "--json")
     ]
 

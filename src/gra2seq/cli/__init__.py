@@ -1,0 +1,38 @@
+"""The command line: arguments -> one call. What a user did wrong is one line and exit code 2."""
+
+from __future__ import annotations
+
+import sys
+
+from gra2seq.cli.common import app, say
+from gra2seq.errors import UserError
+
+# isort: off
+# the order of the help
+from gra2seq.cli import making, drawing, judging, data
+
+__all__ = ["app", "data", "drawing", "judging", "main", "making", "several"]
+
+
+def several(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "--links", "--systems")) -> list[str]:
+    """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option."""
+    spread: list[str] = []
+    current = ""
+    for word in words:
+        if word.startswith("-"):
+            current = word if word in options else ""
+        elif current and spread[-1] != current:
+            spread.append(current)
+        spread.append(word)
+    return spread
+
+
+def main() -> None:
+    """Entry point: errors a user can mend are one line and exit code 2; a Ctrl-C is 130."""
+    try:
+        app(several(sys.argv[1:]))
+    except UserError as error:
+        say.print(f"gra2seq: {error}", style="red", markup=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,3 @@
+from gra2seq.cli import main
+
+main()

@@ -1,0 +1,74 @@
+"""What the commands share: the application, arguments that mean the same everywhere, and how they answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from gra2seq.errors import UserError
+
+if TYPE_CHECKING:
+    from gra2seq.model import Model
+    from gra2seq.sketch.strokes import Sketch
+
+app = typer.Typer(
+    help="Sketches as graphs of patches: train, redraw, heal, look at links.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+data = typer.Typer(help="Look at drawings, convert them, fetch the paper's data sets.", no_args_is_help=True)
+app.add_typer(data, name="data")
+say = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Files = Annotated[list[Path], typer.Argument(help="Drawings: .ndjson[.gz], .npz, .svg, .json")]
+ModelFolder = Annotated[Path, typer.Option("--model", "-m", help="Folder of a run or of weights.")]
+Temperature = Annotated[float, typer.Option(help="0 draws the likeliest line, 1 the full variety.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed draws the same sketch.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help=".svg, .png, .ndjson, .json or .npz")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
+RunFolder = Annotated[Path | None, typer.Argument(help="Folder of a run; without it an untrained model is judged.")]
+Limit = Annotated[int, typer.Option(min=1, help="Take at most so many sketches of all files.")]
+
+
+def reply(as_json: bool, value: dict[str, Any], words: str) -> None:
+    if as_json:
+        print(json.dumps(value))
+    else:
+        say.print(words)
+
+
+def sources(source: list[str] | None) -> str | list[str]:
+    if not source:
+        raise UserError("say what to judge it on: --data FILES, a folder, a store, or doodles:1000")
+    return source[0] if len(source) == 1 else source
+
+
+def read_drawings(paths: list[Path], limit: int) -> list[Sketch]:
+    from gra2seq.data.info import records_of
+
+    sketches: list[Sketch] = []
+    for path in paths:
+        for _, sketch in records_of(path):
+            if len(sketches) == limit:
+                say.print(f"only the first {limit} sketches are taken: raise --limit for more")
+                return sketches
+            sketches.append(sketch)
+    if not sketches:
+        raise UserError(f"there is no sketch in {', '.join(map(str, paths))}")
+    return sketches
+
+
+def model_or_fresh(run: Path | None, preset: str, seed: int, scale: float) -> tuple[Model, str]:
+    from gra2seq.model import load, untrained
+    from gra2seq.options import options
+
+    if run is not None:
+        model = load(run)
+        return model, model.options.model
+    chosen = options({"preset": preset, "seed": seed})
+    return untrained(chosen, scale), f"{chosen.model} (untrained {preset}, seed {seed})"

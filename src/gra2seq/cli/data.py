@@ -1,0 +1,63 @@
+"""Commands for drawings themselves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gra2seq.cli.common import (
+    AsJson,
+    data,
+    reply,
+    say,
+)
+
+
+@data.command()
+def info(
+    files: Annotated[list[Path], typer.Argument(help="Drawing files or stores.")],
+    sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG).")] = None,
+    labels: Annotated[bool, typer.Option(help="The third list of a stroke is its part label.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Counts, lengths and a contact sheet of drawings."""
+    from gra2seq.data.info import describe, in_words
+
+    found = describe(files, contact_sheet=sheet, labels=labels)
+    print(json.dumps(found) if as_json else in_words(found))
+
+
+@data.command()
+def convert(
+    files: Annotated[list[Path], typer.Argument(help="Drawing files or stores.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A file of another format, or NAME.store")],
+    simplify: Annotated[bool | None, typer.Option(help="QuickDraw's simplification; SVG always has it.")] = None,
+    labels: Annotated[bool, typer.Option(help="The third list of a stroke is its part label.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Between all formats, and into the memory-mapped store."""
+    from gra2seq.data.info import convert as run_conversion
+
+    count, written = run_conversion(files, out, simplify=simplify, labels=labels)
+    answer = {"sketches": count, "out": str(out), "files": [str(path) for path in written]}
+    reply(as_json, answer, f"{count} sketches are in {', '.join(map(str, written[:3]))}")
+
+
+@data.command()
+def download(
+    names: Annotated[list[str], typer.Argument(help="DS1, DS2, DS3 or categories.")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Where to.")] = Path("data"),
+    base: Annotated[str | None, typer.Option(help="Another address than the official one.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fetch sketch-rnn's .npz files of the paper's data sets (Google, CC BY 4.0); goes on where it was cut."""
+    from gra2seq.data.download import OFFICIAL_BASE
+    from gra2seq.data.download import download as fetch
+    from gra2seq.training.progress import bytes_bar
+
+    with bytes_bar(say) as progress:
+        paths = fetch(names, folder, base=base or OFFICIAL_BASE, progress=progress)
+    reply(as_json, {"files": [str(path) for path in paths]}, f"{len(paths)} files are in {folder}")

@@ -1,0 +1,134 @@
+"""Commands that draw with a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gra2seq.cli.common import (
+    AsJson,
+    Files,
+    Limit,
+    ModelFolder,
+    Out,
+    Seed,
+    Temperature,
+    app,
+    read_drawings,
+    reply,
+    sources,
+)
+from gra2seq.errors import UserError
+
+if TYPE_CHECKING:
+    from gra2seq.sketch.masking import Hole
+
+
+@app.command()
+def redraw(
+    files: Files,
+    model: ModelFolder,
+    out: Out,
+    temperature: Temperature = 0.24,
+    seed: Seed = 0,
+    limit: Limit = 1000,
+    as_json: AsJson = False,
+) -> None:
+    """Draw sketches again from their codes."""
+    _draw_again(files, model, out, 0.0, [], 1, temperature, seed, limit, as_json)
+
+
+@app.command()
+def heal(
+    files: Files,
+    model: ModelFolder,
+    out: Out,
+    mask_prob: Annotated[float, typer.Option(help="Probability that a patch is wiped before healing.")] = 0.0,
+    hole: Annotated[
+        list[str] | None, typer.Option(help="Rub out x,y,width,height (drawing's units); repeatable.")
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Healed versions of each sketch.")] = 1,
+    temperature: Temperature = 0.24,
+    seed: Seed = 0,
+    limit: Limit = 1000,
+    as_json: AsJson = False,
+) -> None:
+    """Draw damaged sketches whole again. With --mask-prob or --hole the damage is done first."""
+    holes = [_hole(text) for text in hole or []]
+    _draw_again(files, model, out, mask_prob, holes, samples, temperature, seed, limit, as_json)
+
+
+@app.command()
+def graph(
+    files: Files,
+    out: Annotated[Path, typer.Option("--out", "-o", help=".png, .svg or .pdf")],
+    model: ModelFolder,
+    links: Annotated[
+        list[str] | None,
+        typer.Option(help="synonymous, temporal, spatial, random; repeatable. Default: the first three."),
+    ] = None,
+    limit: Limit = 6,
+    as_json: AsJson = False,
+) -> None:
+    """A picture of sketches with their patches and links, by any proximity."""
+    from gra2seq.judging.figures import draw_links
+    from gra2seq.model import load
+
+    sketches = read_drawings(files, limit)
+    draw_links(load(model), sketches, tuple(links or ("temporal", "spatial", "synonymous")), out)
+    reply(as_json, {"sketches": len(sketches), "out": str(out)}, f"The picture is in {out}")
+
+
+@app.command()
+def figures(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    source: Annotated[list[str] | None, typer.Option("--data", help="Files, a folder or a store of drawings.")] = None,
+    name: Annotated[str | None, typer.Option("--set", help="A named set of the data: DS1-small, OPEN8, …")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the figures.")] = Path("figures"),
+    form: Annotated[str, typer.Option("--format", help="png, svg or pdf")] = "png",
+    count: Annotated[int, typer.Option(min=3, help="Test sketches behind the map and the clusters.")] = 200,
+    as_json: AsJson = False,
+) -> None:
+    """Links, masks, healed sketches, clusters and a map of the codes, as one would put into a paper."""
+    from gra2seq.data.datasets import open_dataset
+    from gra2seq.judging.figures import draw_all
+    from gra2seq.model import load
+
+    written = draw_all(load(run), open_dataset(sources(source), name=name), out, form, count)
+    answer = {"figures": [str(path) for path in written]}
+    reply(as_json, answer, f"{len(written)} figures are in {out}")
+
+
+def _draw_again(
+    files: list[Path],
+    model: Path,
+    out: Path,
+    mask_prob: float,
+    holes: list[Hole],
+    samples: int,
+    temperature: float,
+    seed: int,
+    limit: int,
+    as_json: bool,
+) -> None:
+    from gra2seq.model import load
+    from gra2seq.sketch.files import check_target, write
+
+    check_target(out)  # before the work, not after it
+    sketches = read_drawings(files, limit)
+    healed = load(model).heal(
+        sketches, mask_prob=mask_prob, holes=holes, samples=samples, temperature=temperature, seed=seed
+    )
+    written = write(out, [("", sketch) for sketch in healed])
+    answer = {"sketches": len(sketches), "drawn": len(healed), "files": [str(path) for path in written]}
+    reply(as_json, answer, f"{len(healed)} drawings are in {', '.join(map(str, written[:3]))}")
+
+
+def _hole(text: str) -> Hole:
+    try:
+        x, y, width, height = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UserError(f"--hole {text!r} must be four numbers x,y,width,height, e.g. 10,20,60,60") from None
+    return x, y, width, height

@@ -1,0 +1,204 @@
+"""Commands that ask how good a model is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gra2seq.cli.common import (
+    AsJson,
+    RunFolder,
+    app,
+    model_or_fresh,
+    say,
+    sources,
+)
+
+
+@app.command()
+def evaluate(
+    run: RunFolder = None,
+    source: Annotated[list[str] | None, typer.Option("--data", help="Files, a folder or a store of drawings.")] = None,
+    name: Annotated[str | None, typer.Option("--set", help="A named set of the data: DS1-small, OPEN8, …")] = None,
+    split: Annotated[str, typer.Option(help="train, valid or test")] = "test",
+    mask: Annotated[
+        list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")] = 1,
+    judge: Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")] = None,
+    direction: Annotated[str, typer.Option(help="Who asks in Ret: redrawn or original.")] = "redrawn",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for tables and galleries; default: evaluation/ in the run."),
+    ] = None,
+    preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
+    seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Rec, Ret and Chamfer distance of a model: the rows of the paper's Tables 1 and 2."""
+    from gra2seq.data.datasets import open_dataset
+    from gra2seq.judging import evaluate as judging
+    from gra2seq.judging.judge import load_judge
+    from gra2seq.judging.tables import to_markdown
+    from gra2seq.training.progress import counting
+
+    dataset = open_dataset(sources(source), name=name)
+    model, title = model_or_fresh(run, preset, seed, dataset.scale)
+    folder = out or (run / "evaluation" if run else None)
+    masks = mask or [0.0, 0.1, 0.3]
+    with counting(say) as progress:
+        rows = judging.evaluate(
+            model,
+            dataset,
+            name=title,
+            split=split,
+            masks=masks,
+            seeds=range(seeds),
+            judge=load_judge(judge) if judge else None,
+            direction=direction,
+            keep=folder / "kept" if folder else None,
+            progress=progress,
+        )
+        if folder:
+            stem = f"{dataset.name}-{split}"
+            judging.write_tables(rows, folder, stem)
+            judging.write_galleries(model, dataset, folder, stem, split=split, masks=masks, progress=progress)
+    if folder:
+        say.print(f"The tables and galleries are in {folder}")
+    print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
+
+
+@app.command()
+def ablate(
+    config: Annotated[Path, typer.Argument(help="A YAML file of configs/.")],
+    changes: Annotated[list[str] | None, typer.Argument(help="name=value …; run=FOLDER holds a run a variant")] = None,
+    mask: Annotated[
+        list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")] = 1,
+    judge: Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Random links against synonymous ones, clustering off against on: the paper's Tables 3 and 4."""
+    from gra2seq.judging.ablate import ablate as run_ablation
+    from gra2seq.judging.evaluate import write_tables
+    from gra2seq.judging.judge import load_judge
+    from gra2seq.judging.tables import to_markdown
+    from gra2seq.options import read_options
+    from gra2seq.training.loop import Stopped
+    from gra2seq.training.progress import show
+
+    options = read_options(config, changes or [])
+    try:
+        rows = run_ablation(
+            options,
+            lambda variant: show(say, variant),
+            masks=mask or [0.0, 0.1, 0.3],
+            seeds=range(seeds),
+            judge=load_judge(judge) if judge else None,
+        )
+    except Stopped as stop:
+        say.print(f"{stop} (the same command goes on)")
+        raise typer.Exit(130) from None
+    write_tables(rows, Path(options.run), "ablation")
+    print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
+
+
+@app.command()
+def compare(
+    config: Annotated[Path, typer.Argument(help="A YAML file of configs/: data, preset, budget.")],
+    changes: Annotated[list[str] | None, typer.Argument(help="name=value …; run=FOLDER holds a run a system")] = None,
+    systems: Annotated[list[str] | None, typer.Option(help="--systems sketch-rnn song …; default: all nine")] = None,
+    mask: Annotated[
+        list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")] = 1,
+    judge: Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train and judge all systems alike: the paper's Tables 1 and 2, with ours and its figures side by side."""
+    from gra2seq.data.datasets import open_dataset
+    from gra2seq.judging import compare as comparing
+    from gra2seq.judging.judge import load_judge
+    from gra2seq.model import load
+    from gra2seq.options import SYSTEMS, Options, read_options
+    from gra2seq.training.loop import Stopped
+    from gra2seq.training.progress import counting, show
+
+    whole = read_options(config, changes or [])
+    folder = Path(whole.run)
+
+    def options_of(name: str) -> Options:
+        return read_options(config, [*(changes or []), f"model={name}", f"run={folder / name}"])
+
+    try:
+        with counting(say) as progress:
+            found = comparing.compare(
+                options_of,
+                systems or list(SYSTEMS),
+                lambda options: show(say, options),
+                masks=mask or [0.0, 0.1, 0.3],
+                seeds=range(seeds),
+                judge=load_judge(judge) if judge else None,
+                progress=progress,
+                report=lambda text: say.print(text, style="red", markup=False),
+            )
+    except Stopped as stop:
+        say.print(f"{stop} (the same command goes on)")
+        raise typer.Exit(130) from None
+    comparing.write_comparison(found, folder)
+    done = {one.system: folder / one.system for one in found if not one.error}
+    if done:
+        dataset = open_dataset(whole.data, name=whole.dataset or None)
+        comparing.write_wall({name: load(run) for name, run in done.items()}, dataset, folder / "healed.png")
+        comparing.draw_curves(done, whole.batch, folder / "curves.png")
+    print(json.dumps(comparing.as_json(found)) if as_json else comparing.comparison(found))
+    if len(done) < len(found):
+        raise typer.Exit(1)
+
+
+@app.command()
+def synonyms(
+    run: RunFolder = None,
+    source: Annotated[
+        list[str] | None, typer.Option("--data", help="Drawings with part labels, or doodles:1000.")
+    ] = None,
+    links: Annotated[list[str] | None, typer.Option(help="Proximities; default: all four.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many sketches of each file.")] = 1000,
+    most: Annotated[
+        int | None, typer.Option(min=1, help="At most so many in all, spread evenly over those of --limit.")
+    ] = None,
+    preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
+    seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Do links join patches that show the same part? The share of links that do, against chance."""
+    from gra2seq.data.info import labelled
+    from gra2seq.judging.evaluate import spread
+    from gra2seq.judging.synonyms import PROXIMITIES
+    from gra2seq.judging.synonyms import synonyms as count
+    from gra2seq.memory import keep_freed_memory
+    from gra2seq.training.progress import counting
+
+    keep_freed_memory()
+    sketches = labelled(sources(source), limit)
+    if most is not None:
+        sketches = [sketches[number] for number in spread(len(sketches), most)]
+    model, _ = model_or_fresh(run, preset, seed, 30.0)
+    with counting(say) as progress:
+        rows = count(
+            model, sketches, tuple(links or PROXIMITIES), lambda done: progress("sketches", done, len(sketches))
+        )
+    if as_json:
+        print(json.dumps({"rows": rows}))
+    else:
+        for row in rows:
+            rates = "  ".join(f"{name} {_share(row[name])}" for name in ("rate", "rate_far", "chance", "chance_far"))
+            print(f"{row['category']:>24}  {row['links']:<11} {rates}  {row['edges']} links")
+
+
+def _share(value: float | None) -> str:
+    return "    -" if value is None else f"{value:5.3f}"

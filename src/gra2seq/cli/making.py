@@ -1,0 +1,100 @@
+"""Commands that make models and look after the installation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from gra2seq.cli.common import (
+    AsJson,
+    app,
+    reply,
+    say,
+)
+
+
+@app.command()
+def train(
+    config: Annotated[Path, typer.Argument(help="A YAML file of configs/.")],
+    changes: Annotated[list[str] | None, typer.Argument(help="name=value …, e.g. run=runs/mine max_steps=1000")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run in run=… stopped.")] = False,
+    devices: Annotated[int | None, typer.Option(min=1, help="Processes (on the CPU) or GPUs.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model."""
+    from gra2seq.options import read_options
+    from gra2seq.training.loop import Stopped
+    from gra2seq.training.loop import train as run_training
+    from gra2seq.training.manifest import rank
+    from gra2seq.training.progress import show
+
+    more = [f"devices={devices}"] if devices is not None else []
+    options = read_options(config, [*(changes or []), *more])
+    try:
+        with show(say, options) as watch:
+            run = run_training(options, resume=resume, watch=watch)
+    except Stopped as stop:
+        say.print(str(stop))
+        raise typer.Exit(130) from None
+    if rank() == 0:  # of several processes one answers
+        reply(as_json, {"run": str(run)}, f"The model is in {run}")
+
+
+@app.command()
+def models(
+    preset: Annotated[str, typer.Option(help="Sizes of which preset.")] = "paper", as_json: AsJson = False
+) -> None:
+    """The systems by name: who made them, what they see, how large they are."""
+    from rich.table import Table
+
+    from gra2seq.models import build
+    from gra2seq.options import SYSTEMS, options
+
+    rows: list[dict[str, Any]] = []
+    for name, system in SYSTEMS.items():
+        network = build(options({"model": name, "preset": preset}))
+        size = sum(parameter.numel() for parameter in network.parameters())
+        rows.append({"model": name, "made_by": system.made_by, "sees": list(system.sees), "parameters": size})
+    if as_json:
+        print(json.dumps({"models": rows}))
+        return
+    table = Table("model", "made by", "sees", "parameters", box=None)
+    for row in rows:
+        table.add_row(row["model"], row["made_by"], ", ".join(row["sees"]), f"{row['parameters'] / 1e6:.2f} M")
+    Console().print(table)
+
+
+@app.command()
+def bench(
+    only: Annotated[
+        list[str] | None, typer.Option(help="One part: encoder, preparation, training, drawing, growth.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option("--data", help="Files or store; else real drawings if found, or doodles.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure this machine: how fast each part is, and how far from the matrix-product peak."""
+    from gra2seq.bench import measure
+
+    figures = measure(source, only=tuple(only or ()), say=say.print)
+    print(json.dumps(figures) if as_json else json.dumps(figures, indent=2))
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Say what this installation has, and whether the main parts work."""
+    from gra2seq.doctor import examine
+
+    findings = examine()
+    if as_json:
+        print(json.dumps(findings))
+    else:
+        for name, value in findings.items():
+            say.print(f"{name:>22}  {value}")
+    if not findings["healthy"]:
+        raise typer.Exit(1)
