@@ -6,6 +6,7 @@ so a resumed run, and several processes, see exactly what one uninterrupted proc
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -330,7 +331,8 @@ class Steps(Dataset[Batch]):
 
 
 def _start_worker(_worker: int) -> None:
-    """One thread; and a Ctrl-C is for the training, which ends its workers itself."""
+    """One thread, that steps back; and a Ctrl-C is for the training, which ends its workers itself."""
+    os.nice(10)  # the computing threads wait for each other: whoever takes one core stops both
     cv2.setNumThreads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
