@@ -38,3 +38,9 @@ def test_what_cannot_be_drawn_is_said(tmp_path):
     with pytest.raises(UserError, match=r"\.png, \.svg, \.pdf"):
         draw_masking(doodle("cat", 0), tmp_path / "m.bmp")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_system_without_graph_or_clusters_has_fewer_figures(tmp_path):
+    model = untrained(options({"preset": "tiny", "model": "sketch-rnn"}))
+    paths = draw_all(model, open_dataset("doodles:200"), tmp_path, "png", count=12)
+    assert {path.stem for path in paths} == {"masking", "healing", "codes"}

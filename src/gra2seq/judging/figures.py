@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from gra2seq.data.batches import content_seed, generator
 from gra2seq.data.datasets import Dataset
 from gra2seq.errors import UserError
 from gra2seq.model import Model, mask_draws
+from gra2seq.models.graph_encoder import GraphEncoder
 from gra2seq.nn.centroids import Centroids
 from gra2seq.nn.proximity import LINKS
 from gra2seq.sketch.canvas import Canvas, Pixels, pen_walk
@@ -29,20 +30,24 @@ FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def draw_all(model: Model, dataset: Dataset, folder: Path, form: str = "png", count: int = 200) -> list[Path]:
-    """Every figure of this file, on sketches spread over the test split (or what there is)."""
+    """Every figure that the model has something to show for, on sketches spread over the test split (or what is)."""
     indices = next((part for part in (dataset.test, dataset.valid, dataset.train) if len(part)), dataset.train)
     spread = np.unique(np.linspace(0, len(indices) - 1, min(count, len(indices))).astype(int))
     sketches = [dataset.store[int(indices[i])] for i in spread]
     few = sketches[:: max(len(sketches) // 8, 1)][:8]
-    paths = {name: folder / f"{name}.{form}" for name in ("links", "masking", "healing", "clusters", "codes")}
-    draw_links(model, few, ("temporal", "spatial", "synonymous"), paths["links"])
-    draw_masking(few[0], paths["masking"])
-    draw_healing(model, few, paths["healing"])
-    draw_codes(model, sketches, paths["codes"])
-    if model.options.clusters:
-        draw_clusters(model, sketches, paths["clusters"])
-    else:
-        del paths["clusters"]
+    parts = [type(part) for part in model.network.modules()]
+    drawings: dict[str, Callable[[Path], None]] = {
+        "masking": lambda out: draw_masking(few[0], out),
+        "healing": lambda out: draw_healing(model, few, out),
+        "codes": lambda out: draw_codes(model, sketches, out),
+    }
+    if GraphEncoder in parts:
+        drawings["links"] = lambda out: draw_links(model, few, ("temporal", "spatial", "synonymous"), out)
+    if Centroids in parts:
+        drawings["clusters"] = lambda out: draw_clusters(model, sketches, out)
+    paths = {name: folder / f"{name}.{form}" for name in drawings}
+    for name, drawing in drawings.items():
+        drawing(paths[name])
     return list(paths.values())
 
 
