@@ -16,6 +16,7 @@ import yaml
 
 from gra2seq.data.batches import Recipe
 from gra2seq.errors import UserError
+from gra2seq.sketch.augment import Variety
 from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.lattice import CELLS, MOST_POINTS
 
@@ -45,6 +46,10 @@ class Options:
     max_points: int = 250  # longer sketches are left out of training
     mask: float = 0.1  # of the patches in training (released code)
     masking: str = "wipe-then-crop"
+    stretch: float = 0.0  # in training each axis of a drawing grows or shrinks by up to this share
+    turn: float = 0.0  # it is turned by up to so many degrees
+    mirror: float = 0.0  # left and right change places with this probability
+    drop: float = 0.0  # and points within its strokes are left out with this one
     jitter: float = 0.0  # pixels; 0.5 dequantises whole-numbered drawings
 
     # the network
@@ -111,6 +116,7 @@ class Options:
             mask=self.mask,
             masking=self.masking,
             jitter=self.jitter,
+            variety=Variety(self.stretch, self.turn, self.mirror, self.drop),
             random_links=self.links == "random",
             skip_blank=self.paper == 0,
             patches="patches" in sees or "lattice patches" in sees,
@@ -202,8 +208,8 @@ _CHOICES = {
 _AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding", "picture", "mixtures",
                  "batch", "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every",
                  "validate_sketches", "max_steps")  # fmt: skip
-_AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "max_minutes",
-                  "cluster_weight", "least_learning_rate")  # fmt: skip
+_AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "turn",
+                  "max_minutes", "cluster_weight", "least_learning_rate")  # fmt: skip
 _ABOVE_ZERO = ("learning_rate", "decay", "clip_at")
 
 
@@ -240,8 +246,9 @@ def options(values: Mapping[str, Any]) -> Options:
     processes = chosen.devices * chosen.num_nodes
     if chosen.batch % processes:
         raise UserError(f"a batch of {chosen.batch} cannot be shared by {processes} processes: choose a multiple")
-    if not 0 <= chosen.mask < 1:
-        raise UserError(f"mask={chosen.mask} must be a probability from 0 to below 1")
+    for name in ("mask", "stretch", "mirror", "drop"):
+        if not 0 <= getattr(chosen, name) < 1:
+            raise UserError(f"{name}={getattr(chosen, name)} must be a share or probability from 0 to below 1")
     if len(chosen.channels) < 3 or min(chosen.channels) < 1:
         raise UserError("channels needs three or more convolutions of one or more channels: blocks are 8 x 8 at least")
     return dataclasses.replace(chosen, run=_home(chosen.run), data=_home(chosen.data))

@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, Dataset
 from gra2seq.data.datasets import BOX
 from gra2seq.errors import UserError
 from gra2seq.nn.patch_cnn import Blocks
-from gra2seq.sketch.augment import picture
+from gra2seq.sketch.augment import Variety, picture
 from gra2seq.sketch.canvas import Canvas, grey_view
 from gra2seq.sketch.masking import Damage, Hole, cut_up, damage, lattice_on, look_by_lattice, survivors, wiped
 from gra2seq.sketch.patches import NODES
@@ -46,6 +46,7 @@ class Recipe:
     mask: float = 0.1  # probability that a patch is wiped in training
     masking: str = "wipe-then-crop"
     jitter: float = 0.0  # each point is moved by up to this many pixels in training (dequantising)
+    variety: Variety = field(default_factory=Variety)  # of what is learnt from
     random_links: bool = False
     skip_blank: bool = True  # paper is 0 (sketch/quadtree.py)
     patches: bool = True  # False for models that see none
@@ -145,7 +146,7 @@ def prepare(
 ) -> Batch:
     """Draw, damage, cut and number sketches.
 
-    In training every sketch has a seed, which gives mask, noise and jitter. In use `draws` (B, N) below
+    In training every sketch has a seed, which gives mask, variety, noise and jitter. In use `draws` (B, N) below
     `probability` and `holes` say what is masked, and the code has no noise.
     """
     count, nodes = len(sketches), recipe.nodes
@@ -153,6 +154,8 @@ def prepare(
     if generators is not None:
         uniform = np.stack([g.random(nodes, dtype=np.float32) for g in generators])
         draws, probability = uniform, recipe.mask
+        if recipe.variety:
+            sketches = [recipe.variety(sketch, g) for sketch, g in zip(sketches, generators, strict=True)]
     else:
         uniform = np.ones((count, nodes), np.float32) if draws is None else draws.astype(np.float32)
     lost = [

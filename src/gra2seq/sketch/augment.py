@@ -1,7 +1,8 @@
-"""Pictures of whole sketches for models that see pixels, and the small changes that let a classifier learn more."""
+"""Small changes that let a model learn more from the same drawings; pictures of whole sketches for a classifier."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import cv2
@@ -49,3 +50,31 @@ def changed(points: NDArray[Any], random: np.random.Generator) -> Floats:
     spare = (1 - (high - low) * size) / 2
     moved: Floats = (points + random.uniform(-1, 1, 2) * np.minimum(spare, 0.1)).astype(np.float32)
     return moved
+
+
+@dataclass(frozen=True)
+class Variety:
+    """How much a sketch may change in training, before it is damaged; what is drawn again is the changed one."""
+
+    stretch: float = 0.0  # each axis grows or shrinks by up to this share (sketch-rnn: 0.15)
+    turn: float = 0.0  # degrees, to either side
+    mirror: float = 0.0  # probability that left and right change places
+    drop: float = 0.0  # probability that a point within a stroke is left out (sketch-rnn: 0.1)
+
+    def __bool__(self) -> bool:
+        return any(vars(self).values())
+
+    def __call__(self, sketch: Sketch, random: np.random.Generator) -> Sketch:
+        turn = np.radians(random.uniform(-self.turn, self.turn))
+        scale = random.uniform(1 - self.stretch, 1 + self.stretch, 2)
+        if random.random() < self.mirror:
+            scale[0] = -scale[0]
+        change = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) * scale
+        points = (sketch.points @ change).astype(np.float32)
+        lengths = sketch.lengths
+        if self.drop > 0:
+            keep = random.random(len(points)) >= self.drop
+            starts = np.cumsum(lengths) - lengths
+            keep[starts] = keep[starts + lengths - 1] = True  # a stroke keeps its ends
+            points, lengths = points[keep], np.add.reduceat(keep, starts).astype(lengths.dtype)
+        return Sketch(points, lengths, sketch.category, sketch.key)
