@@ -78,6 +78,7 @@ class Options:
     decay: float = 0.95
     least_learning_rate: float = 1e-5
     warm_up: int = 0  # steps in which the learning rate rises from 0
+    average: float = 0.0  # judge and keep a running mean of the weights; 0.999: over about a thousand steps
     clip: str = "variable-norm"  # or value (sketch-rnn), norm (all together), none
     clip_at: float = 1.0
     max_steps: int = 27_000  # about 20 epochs of 5 x 70,000 sketches
@@ -246,7 +247,7 @@ def options(values: Mapping[str, Any]) -> Options:
     processes = chosen.devices * chosen.num_nodes
     if chosen.batch % processes:
         raise UserError(f"a batch of {chosen.batch} cannot be shared by {processes} processes: choose a multiple")
-    for name in ("mask", "stretch", "mirror", "drop"):
+    for name in ("mask", "stretch", "mirror", "drop", "average"):
         if not 0 <= getattr(chosen, name) < 1:
             raise UserError(f"{name}={getattr(chosen, name)} must be a share or probability from 0 to below 1")
     if len(chosen.channels) < 3 or min(chosen.channels) < 1:

@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from gra2seq.errors import UserError
+from gra2seq.training.average import Average
 from gra2seq.whole import whole_file
 
 CONFIG, WEIGHTS, LAST = "config.json", "model.safetensors", "last.safetensors"
@@ -54,17 +55,27 @@ def load_weights(path: Path, model: nn.Module) -> dict[str, Any]:
     return about
 
 
-def save_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: Mapping[str, Any]) -> None:
-    """Weights, Adam's moments by parameter name, and the place in the run."""
+def save_checkpoint(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    state: Mapping[str, Any],
+    average: Average | None = None,
+) -> None:
+    """Weights, their running mean, Adam's moments by parameter name, and the place in the run."""
     tensors = {f"model.{name}": tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"adam.{key}.{name}"] = torch.as_tensor(value).detach().cpu().contiguous()
+    if average is not None:
+        tensors |= {f"average.{name}": tensor.cpu().contiguous() for name, tensor in average.mean.items()}
     with whole_file(path) as temporary:
         save_file(tensors, temporary, {STATE: json.dumps(dict(state))})
 
 
-def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+def load_checkpoint(
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None = None
+) -> dict[str, Any]:
     tensors, state = _read(path)
     _fill(path, model, {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
     for name, parameter in model.named_parameters():
@@ -74,6 +85,12 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
                 moments[key] = tensors[f"adam.{key}.{name}"].to(parameter.device if key != "step" else "cpu")
         if moments:
             optimizer.state[parameter] = moments
+    if average is not None:
+        mean = {name.removeprefix("average."): t for name, t in tensors.items() if name.startswith("average.")}
+        missing = average.mean.keys() - mean.keys()
+        if missing:
+            raise UserError(f"{path} has no mean of {min(missing)}: it was trained with average=0, go on with that")
+        average.load_(mean)
     return state
 
 

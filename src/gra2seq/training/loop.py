@@ -10,6 +10,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from gra2seq.models.sketch_model import SketchModel
 from gra2seq.options import JUDGE, Options
 from gra2seq.sketch.masking import Draws
 from gra2seq.training import checkpoint, manifest
+from gra2seq.training.average import Average
 from gra2seq.training.gallery import write_gallery
 from gra2seq.training.logs import Logs
 from gra2seq.training.stopping import Stopping
@@ -117,12 +119,13 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate, betas=BETAS, eps=EPSILON, fused=True)
 
     state = Progress()
+    average = Average(network, options.average) if options.average else None
     if resume:
         if not (run / checkpoint.CONFIG).exists():
             raise UserError(f"{run} holds no run: nothing to resume; leave --resume out to start")
         manifest.check_same_run(run, options, dataset)
         if (run / checkpoint.LAST).exists():  # else it was stopped before its first checkpoint: step 0
-            state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer))
+            state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer, average))
     elif fabric.is_global_zero:
         with readable_os_errors(run):
             run.mkdir(parents=True, exist_ok=True)
@@ -133,7 +136,7 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
 
     module, optimizer = fabric.setup(network, optimizer)
     with Stopping() as stopping, Logs(run, state.step, writing=fabric.is_global_zero) as logs:
-        _steps(fabric, module, network, optimizer, options, dataset, state, logs, watch, stopping)
+        _steps(fabric, module, network, optimizer, average, options, dataset, state, logs, watch, stopping)
     if fabric.is_global_zero and state.finished and options.model == JUDGE and len(dataset.test):
         checkpoint.load_weights(run / checkpoint.WEIGHTS, network)
         test = Validation(options, dataset, network, dataset.test, most=len(dataset.test))
@@ -148,6 +151,7 @@ def _steps(
     module: nn.Module,
     network: nn.Module,
     optimizer: torch.optim.Optimizer,
+    average: Average | None,
     options: Options,
     dataset: Dataset,
     state: Progress,
@@ -194,6 +198,8 @@ def _steps(
         _guard({"gradient": norm}, step, batch, run, fabric.global_rank)  # the same for all: gradients are averaged
         optimizer.step()
 
+        if average is not None:
+            average.update_(step + 1)
         state.step, state.seconds = step + 1, before + time.perf_counter() - started
         speed = clock.tick()
         logs.step(state.step, {**values, "gradient": norm, "learning_rate": rate, "sketches_per_second": speed})
@@ -201,7 +207,8 @@ def _steps(
         valid, stop = None, torch.zeros((), dtype=torch.int64)
         if state.step % options.validate_every == 0 or last:
             if validate is not None:
-                valid = validate(state, logs, run)
+                with average.used() if average is not None else nullcontext():
+                    valid = validate(state, logs, run)
                 stop += int(bool(options.patience) and state.stale >= options.patience)
             stop = fabric.broadcast(stop)
             module.train()
@@ -209,7 +216,7 @@ def _steps(
         state.finished = last or bool(stop)
         due = state.step % options.save_every == 0 or valid is not None or state.finished or stop_now
         if fabric.is_global_zero and due:
-            checkpoint.save_checkpoint(run / checkpoint.LAST, network, optimizer, vars(state))
+            checkpoint.save_checkpoint(run / checkpoint.LAST, network, optimizer, vars(state), average)
         if watch is not None and fabric.is_global_zero:
             remaining = seconds_left(options, state, speed)
             named = {name: values[name] for name in terms}
