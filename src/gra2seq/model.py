@@ -22,10 +22,11 @@ from gra2seq.nn.decoder import draw_rows
 from gra2seq.nn.proximity import LINKS
 from gra2seq.options import Options, options
 from gra2seq.sketch.masking import Hole
-from gra2seq.sketch.strokes import Floats, Sketch, from_stroke5
+from gra2seq.sketch.strokes import Floats, Ints, Sketch, from_stroke5
 from gra2seq.training.checkpoint import CONFIG, LAST, WEIGHTS, load_weights, read_json
 
 TEMPERATURE = 0.24  # released code
+MOST_ROWS = 50_000  # of strokes that are read together, padding counted
 BATCH = 256  # sketches that are encoded or drawn together: memory stays flat however many there are
 
 
@@ -53,18 +54,32 @@ class Model:
         holes: Sequence[Hole] = (),
     ) -> Floats:
         """Codes (N, code), the same for a sketch alone and in company. `draws` and `holes` say what is masked."""
-        codes = [np.empty((0, self.recipe.code), np.float32)]
-        for part in _parts(len(sketches)):
+        codes = np.empty((len(sketches), self.recipe.code), np.float32)
+        for part in self._shares(sketches):
             batch = prepare(
-                sketches[part],
+                [sketches[i] for i in part],
                 self.recipe,
                 draws=None if draws is None else draws[part],
                 probability=mask_prob,
                 holes=holes,
                 with_rows=False,
             )
-            codes.append(self.network.encode(batch.to(self.device)).cpu().numpy())
-        return np.concatenate(codes)
+            codes[part] = self.network.encode(batch.to(self.device)).cpu().numpy()
+        return codes
+
+    def _shares(self, sketches: Sequence[Sketch]) -> Iterator[Ints]:
+        """Numbers of sketches that are encoded together. Strokes are padded to the longest: like goes with like."""
+        order = np.arange(len(sketches))
+        if not self.recipe.strokes:
+            yield from (order[part] for part in _parts(len(order)))
+            return
+        lengths = np.array([len(sketch) for sketch in sketches], np.int64)
+        order = np.argsort(lengths, kind="stable")
+        start = 0
+        for stop in range(1, len(order) + 1):
+            if stop == len(order) or (stop + 1 - start) * lengths[order[stop]] > MOST_ROWS or stop - start == BATCH:
+                yield order[start:stop]
+                start = stop
 
     @torch.inference_mode()
     def draw(

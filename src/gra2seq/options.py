@@ -125,6 +125,8 @@ class Options:
             points=MOST_POINTS if "lattice points" in sees else 0,
             strokes="strokes" in sees,
             picture=self.picture if "picture" in sees else 0,
+            painted=self.model in PAINTERS,
+            wobble=self.mixtures + 3 if self.model == "sketch-healer-2" else 0,
         )
 
 
@@ -138,18 +140,22 @@ class System:
 
 
 # 128 x 128 patches of a 512 canvas, pen of 12 pixels, one convolution less
-_HEALER = {"side": 512, "pen": 12, "channels": (8, 32, 64, 128, 256, 512), "clusters": 0}
+_HEALER = {"side": 512, "pen": 12, "channels": (8, 32, 64, 128, 256, 512)}
 SYSTEMS = {
-    "sketch-rnn": System("Ha and Eck, ICLR 2018", ("strokes",), {"clusters": 0}),
-    "sketch-pix2seq": System("Chen et al., 2017", ("picture",), {"clusters": 0}),
-    "song": System("Song et al., CVPR 2018", ("picture", "strokes"), {"clusters": 0}),
+    "sketch-rnn": System("Ha and Eck, ICLR 2018", ("strokes",)),
+    "sketch-pix2seq": System("Chen et al., 2017", ("picture",)),
+    "song": System("Song et al., CVPR 2018", ("picture", "strokes")),
     "rpcl-pix2seq": System("Zang et al., 2021", ("picture",)),
     "sketch-healer": System("Su et al., BMVC 2020", ("patches",), {**_HEALER, "links": "drawing-order"}),
     "sketch-healer-2": System("Qi et al., 2022", ("patches",), {**_HEALER, "links": "drawing-order"}),
-    "sketch-lattice": System("Qi et al., ICCV 2021", ("lattice points",), {"clusters": 0, "links": "within-reach"}),
+    "sketch-lattice": System("Qi et al., ICCV 2021", ("lattice points",), {"links": "within-reach"}),
     "sketch-lattice+": System("Zang et al., AAAI 2023", ("lattice patches",), {**_HEALER, "links": "within-reach"}),
     "sp-gra2seq": System("Zang et al., AAAI 2023", ("patches",)),
 }
+
+PAINTERS = ("song", "rpcl-pix2seq")  # of pictures
+HALVINGS = 16  # a picture that is painted is halved four times first
+POINT_LINKS = ("within-reach", "spatial")  # lattice points have a place and nothing else to be linked by
 
 PRESETS: dict[str, dict[str, Any]] = {
     "paper": {},
@@ -252,7 +258,21 @@ def options(values: Mapping[str, Any]) -> Options:
             raise UserError(f"{name}={getattr(chosen, name)} must be a share or probability from 0 to below 1")
     if len(chosen.channels) < 3 or min(chosen.channels) < 1:
         raise UserError("channels needs three or more convolutions of one or more channels: blocks are 8 x 8 at least")
+    _check_system(chosen)
     return dataclasses.replace(chosen, run=_home(chosen.run), data=_home(chosen.data))
+
+
+def _check_system(chosen: Options) -> None:
+    """What a system cannot be asked."""
+    sees = SYSTEMS[chosen.model].sees if chosen.model in SYSTEMS else ()
+    if chosen.model in PAINTERS and chosen.picture % HALVINGS:
+        raise UserError(f"picture={chosen.picture} must be a multiple of {HALVINGS} for {chosen.model}: it is painted")
+    if chosen.model == "rpcl-pix2seq" and chosen.clusters < 1:
+        raise UserError("clusters=0 leaves rpcl-pix2seq without its mixture: give it 1 or more")
+    if "lattice points" in sees and chosen.links not in POINT_LINKS:
+        raise UserError(f"links={chosen.links} needs patches; {chosen.model} has {' or '.join(POINT_LINKS)}")
+    if sees and "patches" not in sees and chosen.masking != Options.masking:
+        raise UserError(f"masking={chosen.masking} is for patches along the pen's way, which {chosen.model} has not")
 
 
 def read_options(path: str | Path, changes: Sequence[str] = ()) -> Options:

@@ -2,15 +2,21 @@
 
 import json
 from contextlib import nullcontext
-from dataclasses import replace
 
 import pytest
 
+from gra2seq.cli import main
 from gra2seq.data.datasets import open_dataset
+from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
+from gra2seq.judging import compare as comparing
 from gra2seq.judging.compare import compare, comparison, draw_curves, write_comparison, write_wall
+from gra2seq.judging.judge import Judge
 from gra2seq.model import load
+from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import SYSTEMS, options
+from gra2seq.sketch.files import write
+from gra2seq.training.loop import Stopped
 
 TINY = {"preset": "tiny", "data": "doodles:150", "max_steps": 3, "validate_every": 3, "workers": 0, "gallery": 0}
 
@@ -36,6 +42,8 @@ def test_all_nine_are_trained_and_judged_alike(compared):
     assert [one.system for one in found] == list(SYSTEMS)
     assert not [one.error for one in found if one.error]
     assert {one.sketches for one in found} == {3 * 16}
+    assert {one.judged_at for one in found} == {3 * 16}
+    assert all(one.parameters > 1000 and one.rate > 0 for one in found)
     assert {row["sketches"] for one in found for row in one.rows} == {found[0].rows[0]["sketches"]}
     configs = [json.loads((folder / name / "config.json").read_text())["options"] for name in SYSTEMS]
     for key in ("seed", "data", "batch", "max_steps", "learning_rate", "hidden", "code", "mask"):
@@ -63,21 +71,116 @@ def test_tables_gallery_and_curves(compared, tmp_path):
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("wall.png", "curves.png"))
 
 
-def test_one_that_fails_is_reported_and_the_others_go_on(tmp_path):
-    said = []
+def silent(_):
+    return nullcontext(lambda _: None)
 
-    def options_of(name):
-        picked = options({**TINY, "model": name, "run": str(tmp_path / name)})
-        return replace(picked, max_points=1) if name == "song" else picked
 
+def test_one_that_fails_is_reported_and_the_others_go_on(tmp_path, monkeypatch):
+    said, kept = [], []
+    real = comparing.train
+
+    def train(options, **more):
+        if options.model == "song":
+            raise ValueError("it broke | here\nand there")
+        return real(options, **more)
+
+    monkeypatch.setattr(comparing, "train", train)
     found = compare(
-        options_of, ["song", "sketch-pix2seq"], lambda _: nullcontext(lambda _: None), masks=[0.0], report=said.append
+        lambda name: options({**TINY, "model": name, "run": str(tmp_path / name)}),
+        ["song", "sketch-pix2seq"],
+        silent,
+        masks=[0.0],
+        report=said.append,
+        done=lambda so_far: kept.append(len(so_far)),
     )
-    assert "max_points" in found[0].error
+    assert "it broke" in found[0].error
     assert found[0].rows == []
     assert found[1].rows
-    assert "song failed" in said[0]
-    assert "failed" in comparison(found)
+    assert any("song failed" in text for text in said)
+    assert kept == [1, 2]
+    table = [line for line in comparison(found).splitlines() if "failed" in line]
+    assert table == ["| song | picture, strokes | failed: it broke \\| here | | | | |"]
+
+
+def test_stopped_in_the_middle_it_goes_on(tmp_path):
+    class Asked(Stopped):
+        pass
+
+    def options_of(name):
+        return options({**TINY, "model": name, "run": str(tmp_path / name), "save_every": 1})
+
+    def stop(picked):
+        def watch(report):
+            if picked.model == "sketch-lattice" and report.step == 2:
+                raise Asked
+
+        return nullcontext(watch)
+
+    names = ["sketch-pix2seq", "sketch-lattice"]
+    with pytest.raises(Asked):
+        compare(options_of, names, stop, masks=[0.0])
+    steps = []
+    found = compare(options_of, names, lambda _: nullcontext(lambda r: r.note or steps.append(r.step)), masks=[0.0])
+    assert steps == [3], "only what was missing is trained"
+    assert [one.error for one in found] == ["", ""]
+    fresh = compare(
+        lambda name: options({**TINY, "model": name, "run": str(tmp_path / "fresh" / name)}), names, silent, masks=[0.0]
+    )
+    assert [one.rows for one in fresh] == [one.rows for one in found]
+
+
+@pytest.mark.parametrize(
+    ("more", "masks", "said"),
+    [
+        ({"max_minutes": 1}, [0.0], "max_minutes"),
+        ({"patience": 2}, [0.0], "patience"),
+        ({"links": "temporal"}, [0.0], "makes sketch-healer what it is"),
+        ({}, [1.5], "probabilities"),
+        ({"data": "nowhere.ndjson"}, [0.0], "nowhere"),
+    ],
+)
+def test_what_would_not_be_equal_or_cannot_work_is_said_at_once(tmp_path, more, masks, said):
+    trained = []
+    with pytest.raises(UserError, match=said):
+        compare(
+            lambda name: options({**TINY, "model": name, "run": str(tmp_path / name), **more}),
+            ["sketch-pix2seq", "sketch-healer"],
+            lambda _: nullcontext(trained.append),
+            masks=masks,
+        )
+    assert not trained
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_judge_is_said_at_once(tmp_path):
+    judge = Judge(SketchANet(2), options({"model": "sketch-a-net"}).recipe(1.0, ("bus", "cat")))
+    with pytest.raises(UserError, match="other categories"):
+        compare(lambda _: options({**TINY, "run": str(tmp_path)}), ["sp-gra2seq"], silent, judge=judge)
+
+
+def test_a_run_of_another_length_is_not_reused(compared):
+    _, _, folder, _ = compared
+    found = compare(
+        lambda name: options({**TINY, "max_steps": 2, "model": name, "run": str(folder / name)}),
+        ["sketch-rnn"],
+        silent,
+        masks=[0.0],
+    )
+    assert "max_steps=3" in found[0].error
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_heals_and_redraws_on_the_command_line(compared, name, tmp_path, monkeypatch):
+    _, _, folder, _ = compared
+    write(tmp_path / "cat.svg", [("", doodle("cat", 1))])
+    for words in (["heal", "--mask-prob", "0.3"], ["redraw"]):
+        target = tmp_path / f"{words[0]}.svg"
+        line = ["gra2seq", words[0], str(tmp_path / "cat.svg"), *words[1:], "-m", str(folder / name), "-o", str(target)]
+        monkeypatch.setattr("sys.argv", line)
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+        assert target.stat().st_size > 50
 
 
 def test_an_unknown_system_is_said_before_anything_is_trained():

@@ -1,11 +1,15 @@
 """What makes each of the eight systems itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
+from gra2seq.errors import UserError
+from gra2seq.model import untrained
 from gra2seq.models import build
 from gra2seq.models.sketch_model import Encoding
 from gra2seq.models.sketch_rnn import KL, KL_FREE, KL_WEIGHT
@@ -13,7 +17,7 @@ from gra2seq.nn.gaussian import standard_kl
 from gra2seq.options import SYSTEMS, options
 from gra2seq.sketch.lattice import lattice_centres
 from gra2seq.sketch.masking import damage, look_by_lattice
-from gra2seq.sketch.strokes import END
+from gra2seq.sketch.strokes import END, Sketch
 
 SKETCHES = list(doodles(8, seed=4))
 
@@ -119,13 +123,18 @@ def test_the_perceptual_gradient_reaches_the_decoder_through_the_drawing():
         assert network.get_parameter(name).grad.abs().sum() > 0, name
 
 
-def test_the_perceptual_term_is_resumable():
-    picked = tiny("sketch-healer-2")
+def test_the_perceptual_term_is_that_of_its_sketches_and_matters():
+    """The same twice, and the same for a batch as for its halves: nothing random belongs to a process."""
+    picked = tiny("sketch-healer-2", mask=0.0)
     torch.manual_seed(0)
-    network = build(picked).train()
-    batch = batch_for(picked)
-    values = [network(batch)[0]["perception"].item() for _ in range(2)]
-    assert values[0] == values[1]
+    network = build(picked).eval()
+    recipe, seeds = picked.recipe(30.0), [(0, i) for i in range(8)]
+    whole, again = (network(prepare(SKETCHES, recipe, seeds=seeds))[0] for _ in range(2))
+    halves = [network(prepare(SKETCHES[part], recipe, seeds=seeds[part]))[0] for part in (slice(4), slice(4, 8))]
+    assert whole["perception"] == again["perception"]
+    mean = sum(half["perception"].item() for half in halves) / 2
+    assert whole["perception"].item() == pytest.approx(mean, rel=1e-4)
+    assert whole["perception"] > 0.003 * whole["offset"]
 
 
 def test_the_patch_systems_have_their_own_patches_and_the_same_damage():
@@ -138,12 +147,12 @@ def test_the_patch_systems_have_their_own_patches_and_the_same_damage():
     assert ours.wiped * ours.side == ours.patch
     draws = np.full(20, 0.9)
     draws[:3] = 0
+    other = 0
     for sketch in SKETCHES:
-        shares = []
-        for used in (ours, canvas):
-            lost = damage(sketch, used, draws, 0.5)
-            shares.append(lost.hits(lost.walk.points).mean())
-        assert shares[0] == pytest.approx(shares[1], abs=0.1), "both lose the same share of the points"
+        lost = [damage(sketch, used, draws, 0.5) for used in (ours, canvas)]
+        hit = [each.hits(each.walk.points) for each in lost]
+        other += (hit[0] != hit[1]).sum()
+    assert other <= 0.02 * sum(map(len, SKETCHES)), "both lose the same points, but for rounding"
 
 
 # --- SketchLattice and SketchLattice+ -------------------------------------------------------------------------------
@@ -155,7 +164,7 @@ def test_lattice_patches_against_a_double_loop():
     for sketch in SKETCHES[:3]:
         lost = damage(sketch, canvas)
         seen = look_by_lattice(lost, 8)
-        pixels, expected = seen.canvas, []
+        pixels, expected = seen.canvas, []  # nothing is lost here
         edges = [canvas.pad + i * canvas.inner // 8 for i in range(9)]
         for row in range(8):
             for column in range(8):
@@ -167,6 +176,39 @@ def test_lattice_patches_against_a_double_loop():
         half = canvas.patch // 2
         for (x, y), view in zip(expected, seen.views[1:], strict=True):
             assert (view == pixels[y - half : y + half, x - half : x + half]).all()
+
+
+def test_a_lattice_patch_does_not_tell_what_was_wiped():
+    """Two drawings that differ only under a mask, in a cell whose middle is not masked."""
+    picked = options({"model": "sketch-lattice+"})
+    recipe = picked.recipe(1.0)
+    frame = [[0, 0], [1000, 0], [1000, 1000]]
+    scribbles = [[[60, 940], [62, 935], [70, 940]], [[60, 940], [62, 935], [240, 940]]]
+    draws = np.full(20, 0.9)
+    draws[1] = 0
+    seen = [
+        look_by_lattice(damage(Sketch.from_strokes([frame, scribble]), recipe.canvas, draws, 0.5), 8)
+        for scribble in scribbles
+    ]
+    assert (seen[0].canvas == seen[1].canvas).all()
+    assert seen[0].centres.tolist() == seen[1].centres.tolist()
+
+
+@pytest.mark.parametrize("name", ["sketch-lattice", "sketch-lattice+"])
+def test_absent_lattice_nodes_change_nothing(name):
+    picked = tiny(name)
+    network = build(picked).eval()
+    batch = batch_for(picked, train=False)
+    slots = batch.valid.shape[1]
+    row, column = batch.places // (1 + slots), batch.places % (1 + slots)
+    more = replace(
+        batch,
+        valid=torch.nn.functional.pad(batch.valid, (0, 7)),
+        centres=torch.nn.functional.pad(batch.centres, (0, 0, 0, 7), value=33.0),
+        places=row * (1 + slots + 7) + column,
+    )
+    assert not batch.valid.all()
+    assert torch.allclose(network.encode(batch), network.encode(more), atol=1e-6)
 
 
 def test_lattice_blocks_are_trained_and_saved():
@@ -184,6 +226,51 @@ def test_what_a_system_does_not_see_is_not_prepared():
         assert (batch.pictures.shape[1] > 0) == ("picture" in system.sees), name
         assert (batch.strokes.shape[1] > 0) == ("strokes" in system.sees), name
         assert (len(batch.places) > 0) == any("patches" in seen for seen in system.sees), name
+
+
+def test_painters_paint_the_undamaged_drawing():
+    for name in ("song", "rpcl-pix2seq"):
+        recipe = tiny(name).recipe(30.0)
+        damaged = prepare(SKETCHES, recipe, draws=np.zeros((8, 8)), probability=0.5)
+        whole = prepare(SKETCHES, recipe)
+        assert (damaged.painted == whole.pictures).all()
+        assert (damaged.pictures.sum() < whole.pictures.sum()).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"model": "song", "picture": 50}, "multiple of 16"),
+        ({"model": "rpcl-pix2seq", "picture": 4}, "multiple of 16"),
+        ({"model": "rpcl-pix2seq", "clusters": 0}, "mixture"),
+        ({"model": "sketch-lattice", "links": "synonymous"}, "within-reach"),
+        ({"model": "sketch-lattice", "masking": "crop-by-turns"}, "patches"),
+        ({"model": "sketch-rnn", "masking": "crop-by-turns"}, "patches"),
+    ],
+)
+def test_what_a_system_cannot_be_asked_is_said(values, said):
+    with pytest.raises(UserError, match=said):
+        options({"preset": "tiny", **values})
+
+
+@pytest.mark.parametrize("links", ["synonymous", "temporal", "spatial", "random", "drawing-order"])
+def test_lattice_patches_can_be_linked_in_other_ways(links):
+    picked = tiny("sketch-lattice+", links=links)
+    assert build(picked).eval().encode(batch_for(picked)).isfinite().all()
+
+
+def test_long_strokes_are_read_apart_from_short_ones(monkeypatch):
+    import gra2seq.model
+
+    monkeypatch.setattr(gra2seq.model, "MOST_ROWS", 100)
+    model = untrained(tiny("sketch-rnn"))
+    shares = list(model._shares(SKETCHES))
+    assert sorted(np.concatenate(shares)) == list(range(8))
+    assert all(len(part) == 1 or len(part) * max(len(SKETCHES[i]) for i in part) <= 100 for part in shares)
+    apart = model.encode(SKETCHES)
+    monkeypatch.setattr(gra2seq.model, "MOST_ROWS", 10**6)
+    assert len(list(model._shares(SKETCHES))) == 1
+    assert np.allclose(apart, model.encode(SKETCHES), atol=1e-5)
 
 
 def test_systems_without_kl_have_free_codes():

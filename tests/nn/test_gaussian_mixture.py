@@ -17,6 +17,7 @@ def clustered(generator, count=400, clusters=3, dim=2):
 def test_joint_and_shares_against_torch():
     torch.manual_seed(0)
     mixture = GaussianMixture(4, 3)
+    mixture.means.copy_(torch.randn(4, 3))
     mixture.variances.copy_(torch.rand(4, 3) + 0.2)
     mixture.weights.copy_(torch.tensor([0.1, 0.2, 0.3, 0.4]))
     codes = torch.randn(6, 3)
@@ -29,6 +30,7 @@ def test_joint_and_shares_against_torch():
 def test_kl_against_a_double_loop():
     torch.manual_seed(0)
     mixture = GaussianMixture(3, 4)
+    mixture.means.copy_(torch.randn(3, 4))
     mixture.variances.copy_(torch.rand(3, 4) + 0.5)
     mean, log_variance = torch.randn(5, 4), torch.randn(5, 4) * 0.1
     share = mixture.shares(mean)
@@ -57,7 +59,6 @@ def test_em_steps_find_the_clusters_and_rivals_spare_ones_die(components):
     generator = torch.Generator().manual_seed(1)
     torch.manual_seed(components)
     mixture = GaussianMixture(components, 2)
-    mixture.means.copy_(clustered(generator, components))
     for _ in range(CALM + 1500):
         mixture.update_(clustered(generator))
     alive = mixture.weights > 0.05
@@ -77,10 +78,27 @@ def test_without_penalty_spare_components_live_on():
         torch.manual_seed(8)
         start = torch.Generator().manual_seed(2)
         mixture = GaussianMixture(8, 2)
-        mixture.means.copy_(clustered(start, 8))
+        mixture.start_(clustered(start, 8))
         for _ in range(CALM + 1500):
             if calm:
                 mixture.step.zero_()  # never gets to the rivals
             mixture.update_(clustered(generator))
         living.append(int((mixture.weights > 0.02).sum()))
     assert living[0] > living[1], living
+
+
+def test_in_many_dimensions_more_than_one_lives_and_the_rival_is_the_second_nearest():
+    torch.manual_seed(0)
+    mixture, codes = GaussianMixture(50, 128), 0.02 * torch.randn(64, 128)  # as a fresh network gives them
+    for _ in range(CALM):
+        mixture.update_(codes)
+    assert int((mixture.weights * 50 > 0.1).sum()) > 5
+    far = GaussianMixture(3, 128)
+    far.started.fill_(True)
+    far.means.copy_(torch.stack([torch.full((128,), place) for place in (0.0, 5.0, 9.0)]))
+    share = far._winner_and_rival(far.log_joint(torch.zeros(2, 128)))
+    assert share.tolist() == [[1.0, pytest.approx(-1e-4), 0.0]] * 2
+    far.weights.copy_(torch.tensor([0.5, 0.0, 0.5]))
+    assert far._winner_and_rival(far.log_joint(torch.zeros(1, 128))).tolist() == [[1.0, 0.0, pytest.approx(-1e-4)]]
+    far.weights.copy_(torch.tensor([1.0, 0.0, 0.0]))
+    assert far._winner_and_rival(far.log_joint(torch.zeros(1, 128))).tolist() == [[1.0, 0.0, 0.0]], "no rival is left"

@@ -72,7 +72,7 @@ def test_few_valid_nodes(name, real):
     assert a.isfinite().all()
     assert (a[real:] == 0).all()
     assert (a[:, real:] == 0).all()
-    if name != "random":
+    if name not in ("random", "within-reach"):
         for row in a[:real]:
             assert (row != 0).sum() == min(real, 3)
 

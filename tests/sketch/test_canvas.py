@@ -7,7 +7,7 @@ from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas, draw, pen_walk, whole_view
 from gra2seq.sketch.lattice import lattice_points
-from gra2seq.sketch.masking import Draws, drop_points, look, wipe_then_lattice
+from gra2seq.sketch.masking import Draws, damage, drop_points, look, survivors, wipe_then_lattice
 from gra2seq.sketch.patches import centres, crop, window
 from gra2seq.sketch.quadtree import leaves, number_blocks, together
 from gra2seq.sketch.strokes import Sketch
@@ -123,8 +123,13 @@ def slow_lattice(sketch):
 
 
 def test_lattice_points_against_a_double_loop():
-    sketch = doodle("cat", 5)
-    assert lattice_points(sketch).tolist() == slow_lattice(sketch)[:150]
+    few, many = sorted((doodle("cat", seed) for seed in range(20)), key=lambda s: len(slow_lattice(s)))[::19]
+    assert lattice_points(few).tolist() == slow_lattice(few)
+    assert len(slow_lattice(many)) > 150
+    points = lattice_points(many).tolist()
+    assert len(points) == 150
+    assert points[0] == slow_lattice(many)[0]
+    assert points[-1] == slow_lattice(many)[-1], "the bottom of a busy drawing is there too"
 
 
 def test_masking_c_drops_points_and_d_wipes_patches():
@@ -168,9 +173,56 @@ def test_snapped_patches_lie_on_a_grid_near_the_pen_and_share_blocks():
         cut = [leaves(look(sketch, canvas).views) for sketch in sketches]
         distinct.append(sum(len(level.children) for level in number_blocks(together(cut), True).levels))
     assert distinct[1] < 0.7 * distinct[0]
+    draws = np.full(20, 0.9)
+    draws[2] = 0
     for sketch in sketches:
-        walk = pen_walk(sketch, snapped)
-        at = centres(walk)
-        assert np.abs(at - centres(pen_walk(sketch, free))).max() <= 32
+        at = look(sketch, snapped).centres
+        assert np.abs(at - look(sketch, free).centres).max() <= 32
         assert not ((at - snapped.pad) % 64).any()
-        assert crop(draw(walk), at, snapped).shape[1:] == (256, 256)
+        lost = [damage(sketch, canvas, draws, 0.5) for canvas in (free, snapped)]
+        assert (lost[0].patches == lost[1].patches).all(), "the damage does not snap"
+
+
+def slow_survivors(lost):
+    """Points outside all boxes; a stroke ends where a point is lost or the straight line to the next meets a box."""
+    boxes = np.concatenate([lost.patches, lost.holes])
+
+    def inside(x, y):
+        return any(left <= x < right and top <= y < bottom for left, top, right, bottom in boxes)
+
+    pieces, number = [], 0
+    for stroke in lost.walk.strokes:
+        piece = []
+        for i, (x, y) in enumerate(stroke):
+            if piece and any(
+                inside(*(stroke[i - 1] + (stroke[i] - stroke[i - 1]) * t)) for t in np.linspace(0.0005, 0.9995, 2000)
+            ):
+                pieces.append(piece)
+                piece = []
+            if inside(x, y):
+                if piece:
+                    pieces.append(piece)
+                piece = []
+            else:
+                piece.append(number)
+            number += 1
+        if piece:
+            pieces.append(piece)
+    return pieces
+
+
+def test_survivors_against_a_slow_twin():
+    draws = np.full(20, 0.9)
+    draws[[1, 4]] = 0
+    torn = 0
+    for seed in range(6):
+        sketch = doodle("bus", seed)
+        lost = damage(sketch, CANVAS, draws, 0.5)
+        expected = slow_survivors(lost)
+        got = [piece.tolist() for piece in survivors(sketch, lost)]
+        assert got == expected
+        torn += len(got) != len(sketch.lengths)
+    assert torn
+    square = Sketch.from_strokes([[[0, 0], [100, 0]], [[0, 50], [100, 50]], [[0, 100], [100, 100]]])
+    hole = damage(square, CANVAS, holes=[(40, 40, 20, 20)])
+    assert [piece.tolist() for piece in survivors(square, hole)] == [[0, 1], [2], [3], [4, 5]], "it passed through"

@@ -367,3 +367,14 @@ def test_the_mean_against_a_slow_twin():
     with average.used():
         assert torch.allclose(network[0].weight, expected, atol=1e-5)
     assert torch.equal(network[0].weight, before)
+
+
+def test_a_run_older_than_an_option_can_be_resumed(tmp_path):
+    folder = run(tmp_path / "run", max_steps=2)
+    config = json.loads((folder / "config.json").read_text())
+    for name in ("snap", "stretch", "average"):
+        del config["options"][name]
+    (folder / "config.json").write_text(json.dumps(config))
+    train(options({**TINY, "run": str(folder), "max_steps": 3}), resume=True)
+    with pytest.raises(UserError, match="snap was 1, is 4"):
+        train(options({**TINY, "run": str(folder), "max_steps": 4, "snap": 4}), resume=True)

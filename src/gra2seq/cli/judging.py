@@ -89,6 +89,7 @@ def ablate(
     from gra2seq.judging.tables import to_markdown
     from gra2seq.options import read_options
     from gra2seq.training.loop import Stopped
+    from gra2seq.training.manifest import rank
     from gra2seq.training.progress import show
 
     options = read_options(config, changes or [])
@@ -103,6 +104,8 @@ def ablate(
     except Stopped as stop:
         say.print(f"{stop} (the same command goes on)")
         raise typer.Exit(130) from None
+    if rank() != 0:  # of several processes one answers
+        return
     write_tables(rows, Path(options.run), "ablation")
     print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
 
@@ -126,6 +129,7 @@ def compare(
     from gra2seq.model import load
     from gra2seq.options import SYSTEMS, Options, read_options
     from gra2seq.training.loop import Stopped
+    from gra2seq.training.manifest import rank
     from gra2seq.training.progress import counting, show
 
     whole = read_options(config, changes or [])
@@ -135,28 +139,29 @@ def compare(
         return read_options(config, [*(changes or []), f"model={name}", f"run={folder / name}"])
 
     try:
-        with counting(say) as progress:
-            found = comparing.compare(
-                options_of,
-                systems or list(SYSTEMS),
-                lambda options: show(say, options),
-                masks=mask or [0.0, 0.1, 0.3],
-                seeds=range(seeds),
-                judge=load_judge(judge) if judge else None,
-                progress=progress,
-                report=lambda text: say.print(text, style="red", markup=False),
-            )
+        found = comparing.compare(
+            options_of,
+            systems or list(SYSTEMS),
+            lambda options: show(say, options),
+            masks=mask or [0.0, 0.1, 0.3],
+            seeds=range(seeds),
+            judge=load_judge(judge) if judge else None,
+            counting=lambda: counting(say),
+            report=lambda text: say.print(text, style="bold", markup=False),
+            done=lambda found: comparing.write_comparison(found, folder) if rank() == 0 else None,
+        )
     except Stopped as stop:
         say.print(f"{stop} (the same command goes on)")
         raise typer.Exit(130) from None
-    comparing.write_comparison(found, folder)
-    done = {one.system: folder / one.system for one in found if not one.error}
-    if done:
+    if rank() != 0:
+        return
+    finished = {one.system: folder / one.system for one in found if not one.error}
+    if finished:
         dataset = open_dataset(whole.data, name=whole.dataset or None)
-        comparing.write_wall({name: load(run) for name, run in done.items()}, dataset, folder / "healed.png")
-        comparing.draw_curves(done, whole.batch, folder / "curves.png")
+        comparing.write_wall({name: load(run) for name, run in finished.items()}, dataset, folder / "healed.png")
+        comparing.draw_curves(finished, whole.batch, folder / "curves.png")
     print(json.dumps(comparing.as_json(found)) if as_json else comparing.comparison(found))
-    if len(done) < len(found):
+    if len(finished) < len(found):
         raise typer.Exit(1)
 
 

@@ -51,13 +51,13 @@ def models(
     """The systems by name: who made them, what they see, how large they are."""
     from rich.table import Table
 
-    from gra2seq.models import build
+    from gra2seq.models import build, trained_size
     from gra2seq.options import SYSTEMS, options
 
     rows: list[dict[str, Any]] = []
     for name, system in SYSTEMS.items():
         network = build(options({"model": name, "preset": preset}))
-        size = sum(parameter.numel() for parameter in network.parameters())
+        size = trained_size(network)
         rows.append({"model": name, "made_by": system.made_by, "sees": list(system.sees), "parameters": size})
     if as_json:
         print(json.dumps({"models": rows}))

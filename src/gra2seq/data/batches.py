@@ -25,7 +25,7 @@ from gra2seq.data.datasets import BOX
 from gra2seq.errors import UserError
 from gra2seq.nn.patch_cnn import Blocks
 from gra2seq.sketch.augment import Variety, picture
-from gra2seq.sketch.canvas import Canvas, grey_view
+from gra2seq.sketch.canvas import Canvas, draw, grey_view
 from gra2seq.sketch.masking import Damage, Hole, cut_up, damage, lattice_on, look_by_lattice, survivors, wiped
 from gra2seq.sketch.patches import NODES
 from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
@@ -54,6 +54,8 @@ class Recipe:
     points: int = 0  # of a lattice on ink, at most, for models that see those
     strokes: bool = False  # what is left of the strokes, for models that see them
     picture: int = 0  # side of a picture of the whole sketch, for models that see one
+    painted: bool = False  # and of the undamaged one, for models that paint it
+    wobble: int = 0  # Gumbel numbers a row, for models whose drawings a gradient passes through
     augment: bool = False  # it is the judge's: of the undamaged sketch, changed a little in training
     categories: tuple[str, ...] = ()  # what labels count through
 
@@ -78,6 +80,8 @@ class Batch:
     strokes: Tensor  # (B, 1 + S, 5) rows of what is left of the strokes; S is 0 for models that see none
     stroke_rows: Tensor  # (B,) how many of them are real
     pictures: Tensor  # (B, side, side) of 0 to 255; side is 0 for models that see no picture
+    painted: Tensor  # (B, side, side) the same of the undamaged sketch; side is 0 for models that paint none
+    wobble: Tensor | None  # (B, T, n + 2) in training: n Gumbel numbers a row, two normal ones; for soft samples
     labels: Tensor  # (B,) number of the category; -1 where it is none of the recipe's
     names: tuple[str, ...]  # who is in it, for messages
 
@@ -194,12 +198,14 @@ def prepare(
         valid=torch.from_numpy(valid),
         centres=torch.from_numpy(centres),
         uniform=torch.from_numpy(uniform),
-        links=_links(sketches, generators, nodes) if recipe.random_links else None,
+        links=_links(sketches, generators, slots) if recipe.random_links else None,
         noise=_stack([g.standard_normal(recipe.code, dtype=np.float32) for g in generators]) if generators else None,
         rows=_rows(sketches, recipe, generators) if with_rows else torch.zeros(count, 1, 5),
         strokes=strokes,
         stroke_rows=stroke_rows_,
         pictures=_pictures(sketches, lost, recipe, generators),
+        painted=_painted(lost, recipe),
+        wobble=_wobble(sketches, recipe, generators),
         labels=_labels(sketches, recipe.categories),
         names=tuple(sketch.key for sketch in sketches),
     )
@@ -218,6 +224,23 @@ def _pictures(
     changes = generators if generators is not None else [None] * len(sketches)
     drawn = [picture(s, recipe.picture, change) for s, change in zip(sketches, changes, strict=True)]
     return torch.from_numpy(np.stack(drawn))
+
+
+def _painted(lost: Sequence[Damage], recipe: Recipe) -> Tensor:
+    if not recipe.painted:
+        return torch.empty(len(lost), 0, 0, dtype=torch.uint8)
+    return torch.from_numpy(np.stack([grey_view(draw(gone.walk), recipe.canvas, recipe.picture) for gone in lost]))
+
+
+def _wobble(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random.Generator] | None) -> Tensor | None:
+    if not recipe.wobble or generators is None:
+        return None
+    rows = np.zeros((len(sketches), max(len(sketch) for sketch in sketches) + 1, recipe.wobble + 2), np.float32)
+    for row, sketch, random in zip(rows, sketches, generators, strict=True):
+        count = len(sketch) + 1  # with END; what is behind it is not looked at
+        row[:count, :-2] = random.gumbel(size=(count, recipe.wobble))
+        row[:count, -2:] = random.standard_normal((count, 2), np.float32)
+    return torch.from_numpy(rows)
 
 
 def _survivors(sketches: Sequence[Sketch], lost: Sequence[Damage], recipe: Recipe) -> tuple[Tensor, Tensor]:

@@ -15,6 +15,7 @@ from gra2seq.model import load
 from gra2seq.options import Options
 from gra2seq.training.checkpoint import CONFIG
 from gra2seq.training.loop import Watch, train
+from gra2seq.training.manifest import rank
 
 # What each variant changes, and nothing else: same data, seed and budget.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -42,5 +43,7 @@ def ablate(
         variant = replace(options, run=str(run), **changes)
         with show(variant) as watch:
             train(variant, resume=(run / CONFIG).exists(), watch=watch)
+        if rank() != 0:  # of several processes one judges
+            continue
         rows += evaluate(load(run), dataset, name=title, masks=masks, seeds=seeds, judge=judge, keep=run / "kept")
     return rows

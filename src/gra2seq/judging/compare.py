@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,15 +24,17 @@ from gra2seq.judging.figures import save_figure
 from gra2seq.judging.judge import Judge
 from gra2seq.judging.tables import paper_row, summary
 from gra2seq.model import Model, load
-from gra2seq.options import SYSTEMS, Options
+from gra2seq.models import trained_size
+from gra2seq.options import PRESETS, SYSTEMS, Options
 from gra2seq.sketch.picture import Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.training.checkpoint import CONFIG, LAST, read_progress
+from gra2seq.training.checkpoint import CONFIG, LAST, WEIGHTS, read_json, read_progress
 from gra2seq.training.gallery import damaged_picture
-from gra2seq.training.loop import read_metrics, train
+from gra2seq.training.loop import Stopped, read_metrics, train
+from gra2seq.training.manifest import rank
 from gra2seq.whole import whole_file
 
-BESIDE = "DS3"  # the paper's figures that stand beside data that the paper does not have: eight categories too
+BESIDE = "DS3"  # the paper's hardest set: its figures stand beside data that the paper does not have
 SHOWN = 10  # sketches of the wall
 
 
@@ -41,14 +44,12 @@ class Compared:
 
     system: str
     rows: list[dict[str, Any]]
-    parameters: int = 0
-    seconds: float = 0.0  # of training
+    parameters: int = 0  # that are trained
+    seconds: float = 0.0  # of training, validations and galleries with it
     sketches: int = 0  # seen in training
+    judged_at: int = 0  # sketches seen by the weights that are judged: the best of the validation split
+    rate: float = 0.0  # sketches a second while it learns
     error: str = ""
-
-    @property
-    def rate(self) -> float:
-        return self.sketches / self.seconds if self.seconds else 0.0
 
 
 def compare(
@@ -59,34 +60,88 @@ def compare(
     masks: Sequence[float] = (0.0, 0.1, 0.3),
     seeds: Sequence[int] = (0,),
     judge: Judge | None = None,
-    progress: Progress | None = None,
+    counting: Callable[[], AbstractContextManager[Progress | None]] = nullcontext,
     report: Callable[[str], None] = lambda _: None,
+    done: Callable[[list[Compared]], None] = lambda _: None,
 ) -> list[Compared]:
-    """Train and judge each system; `options_of` gives its options, whose `run` is its folder."""
+    """Train and judge each system; `options_of` gives its options, whose `run` is its folder.
+
+    `done` is told what there is after every system, so that nothing is lost when the rest does not come.
+    """
+    chosen = _checked(options_of, systems, masks, judge)
+    found: list[Compared] = []
+    for name, options in chosen.items():
+        report(f"{name} ({len(found) + 1} of {len(chosen)})")
+        try:
+            found.append(_one(name, options, show, masks, seeds, judge, counting))
+        except (Stopped, KeyboardInterrupt):
+            raise
+        except Exception as error:  # whatever it is, it is this system's: the others go on
+            report(f"{name} failed: {error}")
+            found.append(Compared(name, [], error=str(error) or type(error).__name__))
+        done(found)
+    return found
+
+
+def _one(
+    name: str,
+    options: Options,
+    show: Show,
+    masks: Sequence[float],
+    seeds: Sequence[int],
+    judge: Judge | None,
+    counting: Callable[[], AbstractContextManager[Progress | None]],
+) -> Compared:
+    run = Path(options.run)
+    dataset = open_dataset(options.data, name=options.dataset or None)
+    there = (run / CONFIG).exists()
+    if there:
+        before = read_json(run / CONFIG, "configuration of the run")["options"].get("max_steps")
+        if before != options.max_steps:
+            raise UserError(f"{run} was trained for max_steps={before}, not {options.max_steps}: choose another run=…")
+    with show(options) as watch:
+        train(options, resume=there, watch=watch)
+    if rank() != 0:  # of several processes one judges
+        return Compared(name, [])
+    model, trained = load(run), read_progress(run / LAST)
+    with counting() as progress:
+        rows = evaluate(
+            model, dataset, name=name, masks=masks, seeds=seeds, judge=judge, keep=run / "kept", progress=progress
+        )
+    rates = [row["sketches_per_second"] for row in read_metrics(run)]
+    return Compared(
+        name,
+        rows,
+        parameters=trained_size(model.network),
+        seconds=float(trained["seconds"]),
+        sketches=int(trained["step"]) * options.batch,
+        judged_at=int(read_progress(run / WEIGHTS)["step"]) * options.batch,
+        rate=float(np.nanmedian(np.array(rates, float))),
+    )
+
+
+def _checked(
+    options_of: Callable[[str], Options], systems: Sequence[str], masks: Sequence[float], judge: Judge | None
+) -> dict[str, Options]:
+    """What can be known before hours of training: names, data, masks, judge, and that the terms are equal."""
     unknown = [name for name in systems if name not in SYSTEMS]
     if unknown:
         raise UserError(f"unknown system {', '.join(unknown)}: one of {', '.join(SYSTEMS)}")
-    found = []
-    for name in systems:
-        options = options_of(name)
-        run = Path(options.run)
-        try:
-            dataset = open_dataset(options.data, name=options.dataset or None)
-            with show(options) as watch:
-                train(options, resume=(run / CONFIG).exists(), watch=watch)
-            model = load(run)
-            rows = evaluate(
-                model, dataset, name=name, masks=masks, seeds=seeds, judge=judge, keep=run / "kept", progress=progress
-            )
-        except (UserError, RuntimeError, MemoryError) as error:
-            report(f"{name} failed: {error}")
-            found.append(Compared(name, [], error=str(error)))
-            continue
-        trained = read_progress(run / LAST)
-        size = sum(parameter.numel() for parameter in model.network.parameters())
-        seen = int(trained["step"]) * options.batch
-        found.append(Compared(name, rows, size, float(trained["seconds"]), seen))
-    return found
+    chosen = {name: options_of(name) for name in dict.fromkeys(systems)}
+    for name, options in chosen.items():
+        if options.max_minutes or options.patience:
+            raise UserError("max_minutes and patience would give each system another number of sketches: leave them 0")
+        own = {key: value for key, value in SYSTEMS[name].sizes.items() if key not in PRESETS[options.preset]}
+        lost = [key for key, value in own.items() if getattr(options, key) != value]
+        if lost:
+            raise UserError(f"{', '.join(lost)} makes {name} what it is: leave it out of the configuration")
+    if any(not 0 <= mask <= 1 for mask in masks):
+        raise UserError(f"masks {', '.join(map(str, masks))} must be probabilities from 0 to 1")
+    first = next(iter(chosen.values()))
+    dataset = open_dataset(first.data, name=first.dataset or None)
+    if judge is not None and judge.categories != dataset.categories:
+        raise UserError(f"the judge tells {', '.join(judge.categories)}; {dataset.name} has other categories")
+    return chosen
 
 
 def comparison(found: Sequence[Compared]) -> str:
@@ -113,17 +168,18 @@ def comparison(found: Sequence[Compared]) -> str:
             lines.append(f"| {row['model']} | {' | '.join(cells)} |")
         lines.append("")
     lines += [
-        "| system | sees | parameters | sketches seen | training | sketches/s |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
+        "| system | sees | parameters | sketches seen | by those judged | time, validations included | sketches/s |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for system in found:
         sees = ", ".join(SYSTEMS[system.system].sees)
         if system.error:
-            lines.append(f"| {system.system} | {sees} | failed: {system.error} | | | |")
+            why = system.error.splitlines()[0].replace("|", "\\|")
+            lines.append(f"| {system.system} | {sees} | failed: {why} | | | | |")
             continue
         lines.append(
             f"| {system.system} | {sees} | {system.parameters / 1e6:.2f} M | {system.sketches:,} | "
-            f"{system.seconds / 60:.1f} min | {system.rate:.0f} |"
+            f"{system.judged_at:,} | {system.seconds / 60:.1f} min | {system.rate:.0f} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -135,6 +191,7 @@ def as_json(found: Sequence[Compared]) -> dict[str, Any]:
             "parameters": one.parameters,
             "seconds": one.seconds,
             "sketches_seen": one.sketches,
+            "sketches_seen_by_judged_weights": one.judged_at,
             "sketches_per_second": one.rate,
             "error": one.error,
         }

@@ -41,3 +41,8 @@ def build(options: Options) -> SketchModel:
 def network_of(options: Options, categories: tuple[str, ...]) -> nn.Module:
     """The network of a run: one that draws, or the judge that tells categories."""
     return SketchANet(len(categories)) if options.model == JUDGE else build(options)
+
+
+def trained_size(network: nn.Module) -> int:
+    """Numbers that training moves."""
+    return sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)

@@ -29,7 +29,7 @@ class MixturePicture(nn.Module):
         weight = self.rising()
         terms = {
             "kl": weight * mean.shape[-1] * self.prior.kl(mean, log_variance),
-            "picture": PICTURE_WEIGHT * self.paint.loss(sampled(mean, log_variance, batch.noise), batch.pictures),
+            "picture": PICTURE_WEIGHT * self.paint.loss(sampled(mean, log_variance, batch.noise), batch.painted),
         }
         if self.training:
             self.rising.tick_()

@@ -6,17 +6,16 @@ is in the options (`SYSTEMS`), where a system's patches, canvas and links are.
 
 from __future__ import annotations
 
-import numpy as np
-import torch
 from torch import Tensor, nn
 
-from gra2seq.data.batches import Batch, generator
+from gra2seq.data.batches import Batch
 from gra2seq.models.graph_encoder import Graph, GraphEncoder, graph_encoder_of
 from gra2seq.models.sketch_model import Code, Drawn, Encoding, SketchModel, decoder_of, not_past_end
+from gra2seq.nn.mixture import PenMove
 from gra2seq.nn.stroke_encoder import StrokeEncoder
 from gra2seq.options import Options
 
-PERCEPTUAL_WEIGHT = 10.0
+PERCEPTUAL_WEIGHT = 10.0  # of the squared distance of two impressions
 
 
 class FreeGraph(nn.Module):
@@ -45,17 +44,18 @@ class Perception(nn.Module):
     def forward(self, drawn: Drawn) -> dict[str, Tensor]:
         true = drawn.batch.rows[:, 1:]
         count = not_past_end(true).sum(dim=-1).long()  # up to and with END
-        # Randomness follows from the sketches of the batch, so that a resumed run sees the same; time comes first in
-        # it, so that padding changes nothing.
-        noise = drawn.batch.noise
-        seed = 0 if noise is None else int(noise.double().abs().sum() * 1e6)
-        batch_size, steps, components = drawn.moves.logits.shape
-        gumbel = generator(seed, 0).gumbel(size=(steps, batch_size, components + 3)).astype(np.float32)
-        normal = generator(seed, 1).standard_normal((steps, batch_size, 2), dtype=np.float32)
-        gumbel_, normal_ = (torch.from_numpy(numbers).transpose(0, 1).to(true) for numbers in (gumbel, normal))
-        rows = drawn.moves.soft_sample(gumbel_, normal_)
-        apart = self.read(rows, count) - self.read(true, count)
-        return {"perception": PERCEPTUAL_WEIGHT * apart.square().mean(dim=-1).mean()}
+        apart = self.read(_soft_rows(drawn.moves, drawn.batch.wobble), count) - self.read(true, count)
+        return {"perception": PERCEPTUAL_WEIGHT * apart.square().sum(dim=-1).mean()}
+
+
+def _soft_rows(moves: PenMove, wobble: Tensor | None) -> Tensor:
+    """Rows that a gradient passes; where there is no randomness (in use), of the likeliest kind."""
+    steps, numbers = moves.logits.shape[1], moves.logits.shape[-1] + 3
+    if wobble is None:
+        wobble = moves.pen.new_zeros(len(moves.pen), steps, numbers + 2)
+    room = (0, 0, 0, steps - wobble.shape[1])  # padding in time
+    wobble = nn.functional.pad(wobble, room)
+    return moves.soft_sample(wobble[..., :numbers], wobble[..., numbers:])
 
 
 def _graph(options: Options) -> FreeGraph:

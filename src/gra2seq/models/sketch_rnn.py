@@ -9,6 +9,7 @@ from gra2seq.data.batches import Batch
 from gra2seq.models.sketch_model import Code, Encoding, SketchModel, decoder_of
 from gra2seq.nn.gaussian import RisingWeight, standard_kl
 from gra2seq.nn.stroke_encoder import StrokeEncoder
+from gra2seq.nn.world import total
 from gra2seq.options import Options
 
 KL_WEIGHT = 0.5
@@ -30,9 +31,11 @@ class KL(nn.Module):
 
     def forward(self, mean: Tensor, log_variance: Tensor) -> Tensor:
         weight: float = self.rising()
+        kl = standard_kl(mean, log_variance)
         if self.training:
             self.rising.tick_()
-        return standard_kl(mean, log_variance).clamp(min=KL_FREE) * (weight * KL_WEIGHT * self.steps)
+            kl = total(kl) / total(torch.ones_like(kl))  # of all processes: it is free, or not, for all alike
+        return kl.clamp(min=KL_FREE) * (weight * KL_WEIGHT * self.steps)
 
 
 class GaussianStrokes(nn.Module):

@@ -41,8 +41,8 @@ class OtherWays(nn.Module):
         return {
             "strokes_kl": strokes.terms["kl"],
             **drawing_terms(drawn.decoder(batch.rows[:, :-1], stroke_code), batch.rows[:, 1:], "strokes_"),
-            "picture": self.paint.loss(drawn.code, batch.pictures),
-            "strokes_picture": self.paint.loss(stroke_code, batch.pictures),
+            "picture": self.paint.loss(drawn.code, batch.painted),
+            "strokes_picture": self.paint.loss(stroke_code, batch.painted),
         }
 
 

@@ -99,7 +99,7 @@ def draw_rows(
     active = torch.arange(count, device=code.device)
     for t in range(most):
         move, state = step(row, code, state)
-        randomness = None if noise is None or temperature == 0 else noise(t)[active].to(code)
+        randomness = None if noise is None or temperature == 0 else noise(t).to(code)[active]
         row = move.sample(temperature, noise=randomness)
         if lengths is not None:  # the pen may not end the sketch: it stays down instead
             row[:, DOWN] += row[:, END]

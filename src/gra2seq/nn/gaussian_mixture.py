@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from gra2seq.nn.world import total
+from gra2seq.nn.world import gather, total
 
 RATE = 0.05  # of the EM steps
 PENALTY = 1e-4  # how much a rival counts against itself, the winner counting 1
@@ -27,12 +27,14 @@ class GaussianMixture(nn.Module):
         super().__init__()
         self.rate, self.penalty = rate, penalty
         self.register_buffer("weights", torch.full((components,), 1 / components))
-        self.register_buffer("means", torch.randn(components, dim))
+        self.register_buffer("means", torch.zeros(components, dim))
         self.register_buffer("variances", torch.ones(components, dim))
+        self.register_buffer("started", torch.zeros((), dtype=torch.bool))
         self.register_buffer("step", torch.zeros((), dtype=torch.int64))
         self.weights: Tensor
         self.means: Tensor
         self.variances: Tensor
+        self.started: Tensor
         self.step: Tensor
 
     def log_joint(self, codes: Tensor) -> Tensor:
@@ -61,12 +63,27 @@ class GaussianMixture(nn.Module):
         return ((share * apart).sum(dim=-1) + chosen.sum(dim=-1)).mean() / mean.shape[-1]
 
     @torch.no_grad()
+    def start_(self, codes: Tensor) -> None:
+        """Put the components on codes of the first batch, as wide as all of them: elsewhere one would get all codes."""
+        codes = gather(codes)
+        self.means.copy_(codes[torch.arange(len(self.means), device=codes.device) % len(codes)])
+        spread = codes.var(dim=0, unbiased=False).clamp(min=LEAST_VARIANCE)
+        self.variances.copy_(spread.expand_as(self.variances))
+        if len(codes) < len(self.means):  # two in one place would stay together for ever
+            self.means += (
+                0.1 * spread.sqrt() * torch.linspace(-1, 1, len(self.means), device=codes.device).unsqueeze(-1)
+            )
+        self.started.fill_(True)
+
+    @torch.no_grad()
     def update_(self, codes: Tensor) -> None:
         """One EM step at `rate`, or a rival-penalised one when its turn has come."""
+        if not bool(self.started):
+            self.start_(codes)
         self.step += 1
-        share = self.shares(codes)
-        if int(self.step) > CALM and int(self.step) % EVERY == 0:
-            share = self._winner_and_rival(share)
+        joint = self.log_joint(codes)
+        penalised = int(self.step) > CALM and int(self.step) % EVERY == 0
+        share = self._winner_and_rival(joint) if penalised else joint.softmax(dim=-1)
         count, mass = total(codes.new_tensor(float(len(codes)))), total(share.sum(dim=0))
         first, second = total(share.T @ codes), total(share.T @ codes.square())  # (K, D)
         pull = first - mass.unsqueeze(-1) * self.means  # sum of share x (y - mu)
@@ -78,11 +95,15 @@ class GaussianMixture(nn.Module):
         weights = self.weights.lerp(mass / count, self.rate).clamp(min=0)
         self.weights.copy_(weights / weights.sum())
 
-    def _winner_and_rival(self, share: Tensor) -> Tensor:
-        """1 for the component with most of a code, -penalty for the second, 0 for the others."""
-        if share.shape[-1] < 2:
-            return share
-        two = share.topk(2, dim=-1).indices
-        result = torch.zeros_like(share)
-        result.scatter_(-1, two[:, :1], 1.0)
-        return result.scatter_(-1, two[:, 1:], -self.penalty)
+    def _winner_and_rival(self, joint: Tensor) -> Tensor:
+        """1 for the component that has most of a code, -penalty for the second of those alive, 0 for the others.
+
+        By the logarithm: in many dimensions the second's share is too small for a number.
+        """
+        result = torch.zeros_like(joint)
+        if joint.shape[-1] < 2:
+            return result + 1
+        best = joint.topk(2, dim=-1)
+        alive = torch.isfinite(best.values[:, 1:])
+        result.scatter_(-1, best.indices[:, 1:], -self.penalty * alive.to(joint.dtype))
+        return result.scatter_(-1, best.indices[:, :1], 1.0)

@@ -15,13 +15,19 @@ CELLS = 8  # along each side, of SketchLattice+
 
 
 def lattice_points(seen: Sketch | Pixels, lattice: int = LATTICE, most: int = MOST_POINTS) -> NDArray[np.int64]:
-    """(n, 2) column and row, in pixels of the 256 x 256 view, of lattice points on ink; the first `most` by row."""
+    """(n, 2) column and row, in pixels of the 256 x 256 view, of lattice points on ink, row by row.
+
+    Where there are more than `most`, that many of them, evenly spread.
+    """
     if isinstance(seen, Sketch):
         canvas = Canvas(patch=VIEW)
         seen = whole_view(draw(pen_walk(seen, canvas)), canvas)
     gap = len(seen) // lattice
     rows, columns = np.nonzero(seen[gap // 2 :: gap, gap // 2 :: gap])
-    return np.stack([columns, rows], axis=1)[:most] * gap + gap // 2
+    points = np.stack([columns, rows], axis=1) * gap + gap // 2
+    if len(points) > most:
+        points = points[np.linspace(0, len(points) - 1, most).astype(int)]
+    return points
 
 
 def lattice_centres(pixels: Pixels, canvas: Canvas, cells: int = CELLS) -> NDArray[np.int32]:

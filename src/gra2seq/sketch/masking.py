@@ -18,7 +18,7 @@ from safetensors.numpy import save_file
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas, Pixels, Walk, draw, pen_walk, whole_view
 from gra2seq.sketch.lattice import MOST_POINTS, VIEW, lattice_centres, lattice_points
-from gra2seq.sketch.patches import NODES, Centres, centres, crop, window
+from gra2seq.sketch.patches import NODES, Centres, centres, crop, snapped, window
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.whole import whole_file
 
@@ -99,7 +99,7 @@ def wiped(lost: Damage) -> Pixels:
 def wipe_then_crop(lost: Damage, into: Pixels) -> Pixels:
     """(a) The paper's: all that is masked is wiped, then all patches are cropped: nothing leaks through overlaps."""
     pixels = wiped(lost)
-    crop(pixels, lost.centres, lost.walk.canvas, into)
+    crop(pixels, snapped(lost.centres, lost.walk.canvas), lost.walk.canvas, into)
     return pixels
 
 
@@ -108,7 +108,7 @@ def crop_by_turns(lost: Damage, into: Pixels) -> Pixels:
     pixels = draw(lost.walk)
     wipe(pixels, lost.holes)
     turn = np.cumsum(lost.drawn)  # patches wiped when a centre's turn is over
-    for number, centre in enumerate(lost.centres):
+    for number, centre in enumerate(snapped(lost.centres, lost.walk.canvas)):
         wipe(pixels, lost.patches[turn[number] - lost.drawn[number] : turn[number]])
         into[number] = pixels[window(centre, lost.walk.canvas)]
     return pixels
@@ -143,34 +143,47 @@ def cut_up(lost: Damage, approach: str = "wipe-then-crop", into: Pixels | None =
     views = _room(len(lost.centres), canvas, into)
     pixels = MASKING[approach](lost, views[1:])
     views[0] = whole_view(pixels, canvas)
-    return Damaged(pixels, views, lost.centres, lost.masked)
+    return Damaged(pixels, views, snapped(lost.centres, canvas), lost.masked)
 
 
 def look_by_lattice(lost: Damage, lattice: int, into: Pixels | None = None) -> Damaged:
     """SketchLattice+'s patches: around the middles of those lattice cells that hold ink, by approach (a).
 
-    The lattice is laid on the whole drawing; patches whose centre lies where something is lost are masked, and being
-    nobody's neighbours they are left out.
+    Cells whose middle lies where something is lost are masked, and being nobody's neighbours they are left out; so are
+    cells that lost all their ink: even that they had some is lost.
     """
     canvas = lost.walk.canvas
-    pixels = draw(lost.walk)
+    pixels = wiped(lost)
     at = lattice_centres(pixels, canvas, lattice)
     at = at[~lost.hits(at)]
     views = _room(len(at), canvas, into)
-    wipe(pixels, lost.patches)
-    wipe(pixels, lost.holes)
     crop(pixels, at, canvas, views[1:])
     views[0] = whole_view(pixels, canvas)
     return Damaged(pixels, views, at, np.zeros(len(at), bool))
 
 
 def survivors(sketch: Sketch, lost: Damage) -> list[NDArray[np.int64]]:
-    """Numbers of the points that are left, a list a stroke; a stroke that lost its middle becomes two."""
+    """Numbers of the points that are left, a list a stroke; a stroke is cut where its line passes through a loss."""
+    points = lost.walk.points.astype(np.float64)
     left = ~lost.hits(lost.walk.points)
     stroke = np.repeat(np.arange(len(sketch.lengths)), sketch.lengths)
+    torn = _crosses(points[:-1], points[1:], np.concatenate([lost.patches, lost.holes]))  # the way to the next point
     numbers = np.flatnonzero(left)
-    cuts = np.flatnonzero((np.diff(numbers) > 1) | (np.diff(stroke[numbers]) > 0)) + 1
-    return [piece for piece in np.split(numbers, cuts) if len(piece)]
+    apart = (np.diff(numbers) > 1) | (np.diff(stroke[numbers]) > 0) | torn[numbers[:-1]]
+    return [piece for piece in np.split(numbers, np.flatnonzero(apart) + 1) if len(piece)]
+
+
+def _crosses(start: NDArray[np.float64], end: NDArray[np.float64], boxes: Boxes) -> Flags:
+    """(m,) which of the lines pass through a box: for each axis the share of the line within, then their overlap."""
+    way = (end - start)[:, None]  # (m, 1, 2)
+    flat = np.abs(way) < 1e-12
+    first = (boxes[:, :2] - start[:, None]) / np.where(flat, 1.0, way)  # (m, k, 2)
+    second = (boxes[:, 2:] - start[:, None]) / np.where(flat, 1.0, way)
+    within = (start[:, None] >= boxes[:, :2]) & (start[:, None] < boxes[:, 2:])
+    enter = np.where(flat, np.where(within, -np.inf, np.inf), np.minimum(first, second)).max(axis=2)
+    leave = np.where(flat, np.where(within, np.inf, -np.inf), np.maximum(first, second)).min(axis=2)
+    crossed: Flags = (np.maximum(enter, 0) < np.minimum(leave, 1)).any(axis=1)
+    return crossed
 
 
 def _room(count: int, canvas: Canvas, into: Pixels | None) -> Pixels:

@@ -18,12 +18,15 @@ def centres(walk: Walk, most: int = NODES) -> Centres:
     starts = np.cumsum(walk.lengths) - walk.lengths
     step = np.arange(len(walk.points)) - np.repeat(starts, walk.lengths)  # of the point within its stroke
     chosen: Centres = walk.points[step % SEGMENTS_PER_PATCH == 0][:most]
-    snap = walk.canvas.snap
-    if snap > 1:
-        # Never beyond the drawn square, so that a patch around it stays on the canvas.
-        low, high = walk.canvas.pad, walk.canvas.padded - walk.canvas.pad
-        chosen = ((chosen - low + snap // 2) // snap * snap + low).clip(low, high).astype(np.int32)
     return chosen
+
+
+def snapped(at: Centres, canvas: Canvas) -> Centres:
+    """Centres on the canvas's grid, never beyond the drawn square, so that the patches around them stay inside."""
+    if canvas.snap == 1:
+        return at
+    low, high, snap = canvas.pad, canvas.padded - canvas.pad, canvas.snap
+    return np.asarray(((at - low + snap // 2) // snap * snap + low).clip(low, high), np.int32)
 
 
 def window(centre: NDArray[np.int32], canvas: Canvas) -> tuple[slice, slice]:

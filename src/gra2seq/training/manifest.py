@@ -13,6 +13,7 @@ from typing import Any
 from gra2seq.data.datasets import Dataset
 from gra2seq.errors import UserError
 from gra2seq.options import Options, as_dict
+from gra2seq.options import options as checked
 from gra2seq.training.checkpoint import CONFIG, read_json, write_json
 
 MANIFEST = "manifest.json"
@@ -55,10 +56,13 @@ def write(run: Path, options: Options, dataset: Dataset, resumed_at: int | None)
 def check_same_run(run: Path, options: Options, dataset: Dataset) -> None:
     """Resuming with other data or another network would not be the same run: say what differs."""
     before = read_json(run / CONFIG, "configuration of the run")
-    now = as_dict(options)
-    changed = [name for name in now if name not in FREE and before["options"].get(name) != now[name]]
+    now, then = (
+        as_dict(options),
+        as_dict(checked(dict(before["options"]))),
+    )  # options newer than the run: their defaults
+    changed = [name for name in now if name not in FREE and then[name] != now[name]]
     if changed:
-        what = ", ".join(f"{name} was {before['options'].get(name)!r}, is {now[name]!r}" for name in changed)
+        what = ", ".join(f"{name} was {then[name]!r}, is {now[name]!r}" for name in changed)
         raise UserError(f"cannot resume {run} with other options ({what}): start a new run with run=…")
     if before["dataset"]["store"] != dataset.store.hash:
         raise UserError(f"cannot resume {run}: its data were other drawings; give the same data=…")
