@@ -107,7 +107,8 @@ def evaluate(
                 judged = _judge(model, dataset, indices, draws.numbers, mask, seed, judge, tell)
                 if kept:
                     judged.save(kept)
-            found = ranks(judged.codes, gallery) if direction == "redrawn" else ranks(gallery, judged.codes)
+            pair = (judged.codes, gallery) if direction == "redrawn" else (gallery, judged.codes)
+            found = ranks(*pair, most=max(KS))
             hit = {str(k): float(np.mean((found < k) & ~judged.empty)) for k in KS}
             rec = recognition(judged.found, actual, dataset.categories) if judge else None
             rows.append(
