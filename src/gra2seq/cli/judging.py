@@ -17,6 +17,10 @@ from gra2seq.cli.common import (
     sources,
 )
 
+Masks = Annotated[list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")]
+Seeds = Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")]
+JudgeRun = Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")]
+
 
 @app.command()
 def evaluate(
@@ -24,11 +28,9 @@ def evaluate(
     source: Annotated[list[str] | None, typer.Option("--data", help="Files, a folder or a store of drawings.")] = None,
     name: Annotated[str | None, typer.Option("--set", help="A named set of the data: DS1-small, OPEN8, …")] = None,
     split: Annotated[str, typer.Option(help="train, valid or test")] = "test",
-    mask: Annotated[
-        list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")] = 1,
-    judge: Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")] = None,
+    mask: Masks = None,
+    seeds: Seeds = 1,
+    judge: JudgeRun = None,
     direction: Annotated[str, typer.Option(help="Who asks in Ret: redrawn or original.")] = "redrawn",
     out: Annotated[
         Path | None,
@@ -75,11 +77,9 @@ def evaluate(
 def ablate(
     config: Annotated[Path, typer.Argument(help="A YAML file of configs/.")],
     changes: Annotated[list[str] | None, typer.Argument(help="name=value …; run=FOLDER holds a run a variant")] = None,
-    mask: Annotated[
-        list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")] = 1,
-    judge: Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")] = None,
+    mask: Masks = None,
+    seeds: Seeds = 1,
+    judge: JudgeRun = None,
     as_json: AsJson = False,
 ) -> None:
     """Random links against synonymous ones, clustering off against on: the paper's Tables 3 and 4."""
@@ -115,11 +115,9 @@ def compare(
     config: Annotated[Path, typer.Argument(help="A YAML file of configs/: data, preset, budget.")],
     changes: Annotated[list[str] | None, typer.Argument(help="name=value …; run=FOLDER holds a run a system")] = None,
     systems: Annotated[list[str] | None, typer.Option(help="--systems sketch-rnn song …; default: all nine")] = None,
-    mask: Annotated[
-        list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")] = 1,
-    judge: Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")] = None,
+    mask: Masks = None,
+    seeds: Seeds = 1,
+    judge: JudgeRun = None,
     as_json: AsJson = False,
 ) -> None:
     """Train and judge all systems alike: the paper's Tables 1 and 2, with ours and its figures side by side."""
