@@ -177,9 +177,9 @@ def synonyms(
 
     `progress` hears how many sketches are done.
     """
-    unknown = [name for name in links if name not in LINKS]
+    unknown = [name for name in links if name not in PROXIMITIES]  # the others link many at equal weight
     if unknown:
-        raise UserError(f"unknown links {unknown[0]!r}: one of {', '.join(LINKS)}")
+        raise UserError(f"unknown links {unknown[0]!r}: one of {', '.join(PROXIMITIES)}")
     if len(sketches) == 0:
         raise UserError("there is no sketch to measure: the split is empty, choose another")
     counts: dict[str, list[Doubles]] = {name: [] for name in links}
