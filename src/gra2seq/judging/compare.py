@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.errors import UserError
 from gra2seq.judging.ablate import Show
-from gra2seq.judging.evaluate import Progress, evaluate, stored_draws
+from gra2seq.judging.evaluate import SHOWN, Progress, evaluate, spread, stored_draws
 from gra2seq.judging.figures import save_figure
 from gra2seq.judging.judge import Judge
 from gra2seq.judging.tables import paper_row, summary
@@ -35,7 +35,6 @@ from gra2seq.training.manifest import rank
 from gra2seq.whole import whole_file
 
 BESIDE = "DS3"  # the paper's hardest set: its figures stand beside data that the paper does not have
-SHOWN = 10  # sketches of the wall
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ def write_comparison(found: Sequence[Compared], folder: Path) -> None:
 def write_wall(models: dict[str, Model], dataset: Dataset, path: Path, mask: float = 0.1, split: str = "test") -> None:
     """The same damaged sketches, evenly spread over the split, healed by every system: a row a sketch."""
     indices = getattr(dataset, split)
-    chosen = np.unique(np.linspace(0, len(indices) - 1, min(SHOWN, len(indices))).astype(int))
+    chosen = spread(len(indices), SHOWN)
     sketches = [dataset.store[int(i)] for i in indices[chosen]]
     columns: list[list[Sketch | Picture | None]] = [list(sketches)]
     for model in models.values():

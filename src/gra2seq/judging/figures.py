@@ -19,7 +19,7 @@ from gra2seq.model import Model, mask_draws
 from gra2seq.models.graph_encoder import GraphEncoder
 from gra2seq.nn.centroids import Centroids
 from gra2seq.nn.proximity import LINKS
-from gra2seq.sketch.canvas import Canvas, Pixels, pen_walk
+from gra2seq.sketch.canvas import Canvas, Pixels, inner_view, pen_walk
 from gra2seq.sketch.lattice import MOST_POINTS
 from gra2seq.sketch.masking import APPROACHES, Damaged, drop_points, look, wipe_then_lattice
 from gra2seq.sketch.patches import NODES, window
@@ -103,9 +103,9 @@ def draw_masking(sketch: Sketch, out: str | Path, probability: float = 0.3, seed
         look(sketch, canvas, draws, p, approach=approach)
         for p, approach in ((0.0, "wipe-then-crop"), (probability, "wipe-then-crop"), (probability, "crop-by-turns"))
     )
-    axes[0].imshow(1 - _inner(whole.canvas, canvas), cmap="gray", vmin=0, vmax=1)
-    axes[1].imshow(1 - _inner(a.canvas, canvas), cmap="gray", vmin=0, vmax=1)
-    axes[2].imshow(1 - _inner(_seen_by_patches(b, canvas), canvas), cmap="gray", vmin=0, vmax=1)
+    axes[0].imshow(1 - inner_view(whole.canvas, canvas), cmap="gray", vmin=0, vmax=1)
+    axes[1].imshow(1 - inner_view(a.canvas, canvas), cmap="gray", vmin=0, vmax=1)
+    axes[2].imshow(1 - inner_view(_seen_by_patches(b, canvas), canvas), cmap="gray", vmin=0, vmax=1)
     for axis, points in (
         (axes[3], drop_points(sketch, numbers, probability)),
         (axes[4], wipe_then_lattice(sketch, canvas, draws, probability)),
@@ -139,7 +139,7 @@ def draw_healing(
     for column, sketch in enumerate(sketches):
         _strokes(axes[0, column], sketch)
         seen = look(sketch, model.recipe.canvas, draws[column], mask, nodes=model.recipe.nodes)
-        axes[1, column].imshow(1 - _inner(seen.canvas, model.recipe.canvas), cmap="gray", vmin=0, vmax=1)
+        axes[1, column].imshow(1 - inner_view(seen.canvas, model.recipe.canvas), cmap="gray", vmin=0, vmax=1)
         for sample in range(samples):
             _strokes(axes[2 + sample, column], healed[column * samples + sample])
     for row, title in zip(axes, rows, strict=True):
@@ -203,10 +203,6 @@ def draw_codes(model: Model, sketches: Sequence[Sketch], out: str | Path) -> Non
 def _unit(rows: NDArray[Any]) -> NDArray[Any]:
     unit: NDArray[Any] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     return unit
-
-
-def _inner(pixels: Pixels, canvas: Canvas) -> Pixels:
-    return pixels[canvas.pad : canvas.padded - canvas.pad, canvas.pad : canvas.padded - canvas.pad]
 
 
 def _strokes(axis: Axes, sketch: Sketch) -> None:

@@ -82,13 +82,16 @@ def draw(walk: Walk, into: Pixels | None = None) -> Pixels:
 def whole_view(pixels: Pixels, canvas: Canvas, side: int | None = None) -> Pixels:
     """The (masked) drawing at patch size, or at `side`: node 0. Nearest-neighbour sampling keeps it binary."""
     side = side or canvas.patch
-    return np.asarray(cv2.resize(_inner(pixels, canvas), (side, side), interpolation=cv2.INTER_NEAREST), np.uint8)
+    return np.asarray(cv2.resize(inner_view(pixels, canvas), (side, side), interpolation=cv2.INTER_NEAREST), np.uint8)
 
 
 def grey_view(pixels: Pixels, canvas: Canvas, side: int) -> Pixels:
     """The (masked) drawing as a small picture of 0 to 255: the share of ink in each pixel."""
-    return np.asarray(cv2.resize(_inner(pixels, canvas) * 255, (side, side), interpolation=cv2.INTER_AREA), np.uint8)
+    return np.asarray(
+        cv2.resize(inner_view(pixels, canvas) * 255, (side, side), interpolation=cv2.INTER_AREA), np.uint8
+    )
 
 
-def _inner(pixels: Pixels, canvas: Canvas) -> Pixels:
+def inner_view(pixels: Pixels, canvas: Canvas) -> Pixels:
+    """The drawn square, without the paper around it."""
     return pixels[canvas.pad : canvas.pad + canvas.inner, canvas.pad : canvas.pad + canvas.inner]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from gra2seq.data.batches import Recipe
 from gra2seq.model import Model
+from gra2seq.sketch.canvas import grey_view
 from gra2seq.sketch.masking import Hole, damage, wiped
 from gra2seq.sketch.picture import PAPER, Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
@@ -41,6 +41,4 @@ def damaged_picture(
     """What the encoder sees of a sketch: its wiped canvas, black on white."""
     canvas = recipe.canvas
     pixels = wiped(damage(sketch, canvas, draws, probability, nodes=recipe.nodes, holes=holes))
-    inner = pixels[canvas.pad : canvas.padded - canvas.pad, canvas.pad : canvas.padded - canvas.pad]
-    ink = cv2.resize(inner * np.uint8(PAPER), (size, size), interpolation=cv2.INTER_AREA)
-    return np.asarray(PAPER - ink, np.uint8)
+    return np.asarray(PAPER - grey_view(pixels, canvas, size), np.uint8)
