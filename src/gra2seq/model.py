@@ -20,11 +20,22 @@ from gra2seq.models.graph_encoder import Graph, GraphEncoder
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.nn.decoder import draw_rows
 from gra2seq.nn.proximity import LINKS
-from gra2seq.options import Options, options
+from gra2seq.options import Options, as_dict, options
 from gra2seq.sketch.masking import Hole
 from gra2seq.sketch.strokes import Floats, Ints, Sketch, from_stroke5
-from gra2seq.training.checkpoint import CONFIG, LAST, WEIGHTS, load_weights, read_json
+from gra2seq.training.checkpoint import (
+    CONFIG,
+    LAST,
+    WEIGHTS,
+    load_weights,
+    read_json,
+    read_progress,
+    save_weights,
+    write_json,
+)
 
+SHIPPED = Path(__file__).parent / "shipped"  # its model card is README.md there
+PACKED = (CONFIG, WEIGHTS, "README.md")  # files of a model to give away
 TEMPERATURE = 0.24  # released code
 MOST_ROWS = 50_000  # of strokes that are read together, padding counted
 BATCH = 256  # sketches that are encoded or drawn together: memory stays flat however many there are
@@ -91,11 +102,16 @@ class Model:
         first: int = 0,
         max_points: int | None = None,
         lengths: NDArray[np.integer] | None = None,
+        tries: int | None = None,
     ) -> list[Sketch]:
         """A sketch for each code, in a box of about 255 around the origin. Sketch i depends on its code, seed and i.
 
-        `first` is the number of the first one, for those who draw a long list in parts.
+        `first` is the number of the first one, for those who draw a long list in parts. Of several `tries` (default:
+        the model's) the one is kept that reads best: encoded again, its code is nearest to the one it was drawn from.
         """
+        tries = self.options.tries if tries is None else tries
+        if tries < 1:
+            raise UserError(f"tries={tries} must be at least 1")
         if not np.isfinite(temperature) or temperature < 0:
             raise UserError(f"temperature {temperature} must be 0 or more")
         array = torch.as_tensor(np.asarray(codes), dtype=torch.float32)
@@ -104,26 +120,49 @@ class Model:
         if not torch.isfinite(array).all():
             raise UserError("codes hold NaN or infinite numbers: encode the sketches again")
         most = self.options.max_points if max_points is None else max_points
-        drawn = []
-        decoder = self.network.decoder
+        drawn: list[Sketch] = []
         for part in _parts(len(array)):
             code = array[part].to(self.device)
-            noise = _noise(seed, first, part, most)
-            rows = draw_rows(
-                decoder.step,
-                code,
-                decoder.first_state(code),
-                most=most,
-                temperature=temperature,
-                noise=lambda t, noise=noise: noise[:, t],  # type: ignore[misc]
-                lengths=None if lengths is None else torch.as_tensor(lengths[part]),
-            )
-            drawn += [self._sketch(part_rows) for part_rows in rows]
+            fixed = None if lengths is None else torch.as_tensor(lengths[part])
+            best = self._try(code, temperature, _noise(seed, first, part, most), fixed)
+            if tries > 1 and temperature > 0:  # at 0 there is one drawing
+                off = self._misread(best, code)
+                for attempt in range(1, tries):
+                    other = self._try(code, temperature, _noise(seed, first, part, most, attempt), fixed)
+                    off_other = self._misread(other, code)
+                    best = [o if closer else b for o, b, closer in zip(other, best, off_other < off, strict=True)]
+                    off = np.minimum(off, off_other)
+            drawn += best
         return drawn
 
-    def redraw(self, sketches: Sequence[Sketch], *, temperature: float = TEMPERATURE, seed: int = 0) -> list[Sketch]:
+    def _try(self, code: Tensor, temperature: float, noise: Tensor, lengths: Tensor | None) -> list[Sketch]:
+        decoder = self.network.decoder
+        rows = draw_rows(
+            decoder.step,
+            code,
+            decoder.first_state(code),
+            most=noise.shape[1],
+            temperature=temperature,
+            noise=lambda t: noise[:, t],
+            lengths=lengths,
+        )
+        return [self._sketch(part) for part in rows]
+
+    def _misread(self, drawn: Sequence[Sketch], code: Tensor) -> Floats:
+        """How far the codes of drawings are from those they were drawn from."""
+        off: Floats = np.linalg.norm(self.encode(drawn) - code.cpu().numpy(), axis=1)
+        return off
+
+    def redraw(
+        self,
+        sketches: Sequence[Sketch],
+        *,
+        temperature: float = TEMPERATURE,
+        seed: int = 0,
+        tries: int | None = None,
+    ) -> list[Sketch]:
         """Each sketch drawn again from its code, laid where the original lies."""
-        return self.heal(sketches, mask_prob=0.0, temperature=temperature, seed=seed)
+        return self.heal(sketches, mask_prob=0.0, temperature=temperature, seed=seed, tries=tries)
 
     def heal(
         self,
@@ -135,6 +174,7 @@ class Model:
         holes: Sequence[Hole] = (),
         samples: int = 1,
         draws: NDArray[np.floating] | None = None,
+        tries: int | None = None,
     ) -> list[Sketch]:
         """Damage each sketch (masks from `seed`, and `holes`), and draw it whole again, laid over the original.
 
@@ -147,7 +187,7 @@ class Model:
         if draws is None:
             draws = mask_draws(sketches, seed, self.recipe.nodes)
         codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
-        drawn = self.draw(np.repeat(codes, samples, axis=0), temperature=temperature, seed=seed)
+        drawn = self.draw(np.repeat(codes, samples, axis=0), temperature=temperature, seed=seed, tries=tries)
         return [laid_over(sketch, sketches[i // samples]) for i, sketch in enumerate(drawn)]
 
     @torch.inference_mode()
@@ -189,9 +229,12 @@ def laid_over(drawn: Sketch, original: Sketch) -> Sketch:
     return Sketch(points, drawn.lengths, original.category, original.key)
 
 
-def load(path: str | Path, device: str = "cpu") -> Model:
-    """A model from the folder of a run or of weights. Nothing in it can run: safetensors and JSON only."""
-    path = Path(path)
+def load(path: str | Path | None = None, device: str = "cpu") -> Model:
+    """A model from the folder of a run or of weights; without one, or by the name `shipped`, the one in the package.
+
+    Nothing in it can run: safetensors and JSON only.
+    """
+    path = SHIPPED if path is None or str(path) == SHIPPED.name else Path(path)
     if not path.is_dir():
         raise UserError(f"no model at {path}: name the folder of a run (it holds {CONFIG} and {WEIGHTS})")
     config = read_json(path / CONFIG, "model configuration")
@@ -208,6 +251,20 @@ def load(path: str | Path, device: str = "cpu") -> Model:
     return Model(network, chosen, chosen.recipe(scale), categories).to(device)
 
 
+def pack(run: str | Path, out: str | Path, *, tries: int | None = None) -> Path:
+    """The model of a run as a folder to give away: weights in 16 bits, and a configuration without paths."""
+    run, out = Path(run), Path(out)
+    if out.exists() and any(name.name not in PACKED for name in out.iterdir()):
+        raise UserError(f"{out} holds other files: choose a new folder, or one that was packed before")
+    model = load(run)
+    chosen = replace(model.options, run=Options.run, data="", tries=model.options.tries if tries is None else tries)
+    config = {**read_json(run / CONFIG, "model configuration"), "options": as_dict(chosen)}
+    out.mkdir(parents=True, exist_ok=True)
+    save_weights(out / WEIGHTS, model.network, read_progress(run / WEIGHTS), half=True)
+    write_json(out / CONFIG, config)
+    return out
+
+
 def untrained(chosen: Options, scale: float = 30.0, categories: tuple[str, ...] = ()) -> Model:
     """A model with fresh weights from `chosen.seed`: what training starts from."""
     torch.manual_seed(chosen.seed)
@@ -219,11 +276,11 @@ def _parts(count: int) -> Iterator[slice]:
         yield slice(start, min(start + BATCH, count))
 
 
-def _noise(seed: int, first: int, part: slice, most: int) -> Tensor:
-    """(B, most, 4) two uniforms and two normals a step, from (seed, number of the sketch)."""
+def _noise(seed: int, first: int, part: slice, most: int, attempt: int = 0) -> Tensor:
+    """(B, most, 4) two uniforms and two normals a step, from (seed, number of the sketch, attempt)."""
     blocks = []
     for number in range(part.start, part.stop):
-        random = generator(seed, first + number)
+        random = generator(seed, first + number, *([attempt] if attempt else []))
         uniform, normal = random.random((most, 2), np.float32), random.standard_normal((most, 2), np.float32)
         blocks.append(np.concatenate([uniform, normal], axis=1))
     return torch.from_numpy(np.stack(blocks))

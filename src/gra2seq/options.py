@@ -70,6 +70,7 @@ class Options:
     mixtures: int = 20
     position: bool = False  # tell the decoder where the pen is, not only how it last moved
     least_log_std: float | None = None  # lower bound of log sigma, in scaled units
+    tries: int = 1  # drawings of a code in use, of which the one whose own code comes back nearest is kept
 
     # training
     batch: int = 256  # of all processes together
@@ -212,7 +213,7 @@ _CHOICES = {
     "accelerator": ("auto", "cpu", "cuda", "gpu", "mps", "tpu"),
     "precision": ("32-true",),  # the exactness that is tested; mixed precision is not yet
 }
-_AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding", "picture", "mixtures",
+_AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding", "picture", "mixtures", "tries",
                  "batch", "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every",
                  "validate_sketches", "max_steps")  # fmt: skip
 _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "turn",

@@ -147,8 +147,31 @@ def test_draw_and_heal(name):
     assert model.draw(np.empty((0, 16))) == []
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_of_several_tries_the_one_that_reads_best_is_kept(name):
+    model = untrained(chosen(name, max_points=30))
+    codes = model.encode(SKETCHES)
+
+    def off(drawn):
+        return np.linalg.norm(model.encode(drawn) - codes, axis=1)
+
+    tried = [off(model.draw(codes, temperature=1.0, seed=1, tries=count)) for count in (1, 2, 5)]
+    assert (off(model.draw(codes, temperature=1.0, seed=1)) == tried[0]).all(), "one try unless the model says more"
+    assert (tried[1] <= tried[0] + 1e-5).all(), "the first try is one of the two"
+    assert (tried[2] <= tried[1] + 1e-5).all()
+    assert (tried[2] < tried[0] - 1e-4).any(), "and some later try read better"
+    alone = model.draw(codes[2:3], temperature=1.0, seed=1, first=2, tries=5)
+    assert np.allclose(off(alone * 8)[2], tried[2][2], atol=1e-4)
+    cold = [model.draw(codes, temperature=0.0, tries=count) for count in (1, 5)]
+    assert all((a.points == b.points).all() for a, b in zip(*cold, strict=True))
+    model.options = replace(model.options, tries=5)
+    assert (off(model.draw(codes, temperature=1.0, seed=1)) == tried[2]).all(), "the model's own number of tries"
+
+
 def test_bad_calls_are_said():
     model = untrained(chosen())
+    with pytest.raises(UserError, match="tries"):
+        model.draw(np.zeros((1, 16)), tries=0)
     with pytest.raises(UserError, match="shape"):
         model.draw(np.zeros((3, 5)))
     with pytest.raises(UserError, match="NaN"):

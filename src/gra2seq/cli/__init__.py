@@ -6,6 +6,7 @@ import sys
 
 from gra2seq.cli.common import app, say
 from gra2seq.errors import UserError
+from gra2seq.memory import keep_freed_memory
 
 # isort: off
 # the order of the help
@@ -29,6 +30,7 @@ def several(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "-
 
 def main() -> None:
     """Entry point: errors a user can mend are one line and exit code 2; a Ctrl-C is 130."""
+    keep_freed_memory()
     try:
         app(several(sys.argv[1:]))
     except UserError as error:

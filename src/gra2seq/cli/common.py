@@ -26,12 +26,20 @@ app.add_typer(data, name="data")
 say = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Files = Annotated[list[Path], typer.Argument(help="Drawings: .ndjson[.gz], .npz, .svg, .json")]
-ModelFolder = Annotated[Path, typer.Option("--model", "-m", help="Folder of a run or of weights.")]
+ModelFolder = Annotated[
+    Path | None, typer.Option("--model", "-m", help="Folder of a run or of weights. Default: the model in the package.")
+]
 Temperature = Annotated[float, typer.Option(help="0 draws the likeliest line, 1 the full variety.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed draws the same sketch.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help=".svg, .png, .ndjson, .json or .npz")]
+Tries = Annotated[
+    int | None,
+    typer.Option(min=1, help="Draw each so often, keep the one whose code comes back nearest. Default: the model's."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
-RunFolder = Annotated[Path | None, typer.Argument(help="Folder of a run; without it an untrained model is judged.")]
+RunFolder = Annotated[
+    Path | None, typer.Argument(help="Folder of a run, or shipped; without it an untrained model is judged.")
+]
 Limit = Annotated[int, typer.Option(min=1, help="Take at most so many sketches of all files.")]
 
 

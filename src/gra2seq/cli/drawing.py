@@ -15,6 +15,7 @@ from gra2seq.cli.common import (
     Out,
     Seed,
     Temperature,
+    Tries,
     app,
     read_drawings,
     reply,
@@ -29,42 +30,44 @@ if TYPE_CHECKING:
 @app.command()
 def redraw(
     files: Files,
-    model: ModelFolder,
     out: Out,
+    model: ModelFolder = None,
     temperature: Temperature = 0.24,
+    tries: Tries = None,
     seed: Seed = 0,
     limit: Limit = 1000,
     as_json: AsJson = False,
 ) -> None:
     """Draw sketches again from their codes."""
-    _draw_again(files, model, out, 0.0, [], 1, temperature, seed, limit, as_json)
+    _draw_again(files, model, out, 0.0, [], 1, temperature, tries, seed, limit, as_json)
 
 
 @app.command()
 def heal(
     files: Files,
-    model: ModelFolder,
     out: Out,
+    model: ModelFolder = None,
     mask_prob: Annotated[float, typer.Option(help="Probability that a patch is wiped before healing.")] = 0.0,
     hole: Annotated[
         list[str] | None, typer.Option(help="Rub out x,y,width,height (drawing's units); repeatable.")
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Healed versions of each sketch.")] = 1,
     temperature: Temperature = 0.24,
+    tries: Tries = None,
     seed: Seed = 0,
     limit: Limit = 1000,
     as_json: AsJson = False,
 ) -> None:
     """Draw damaged sketches whole again. With --mask-prob or --hole the damage is done first."""
     holes = [_hole(text) for text in hole or []]
-    _draw_again(files, model, out, mask_prob, holes, samples, temperature, seed, limit, as_json)
+    _draw_again(files, model, out, mask_prob, holes, samples, temperature, tries, seed, limit, as_json)
 
 
 @app.command()
 def graph(
     files: Files,
     out: Annotated[Path, typer.Option("--out", "-o", help=".png, .svg or .pdf")],
-    model: ModelFolder,
+    model: ModelFolder = None,
     links: Annotated[
         list[str] | None,
         typer.Option(help="synonymous, temporal, spatial, random; repeatable. Default: the first three."),
@@ -83,7 +86,7 @@ def graph(
 
 @app.command()
 def figures(
-    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a run, or shipped.")],
     source: Annotated[list[str] | None, typer.Option("--data", help="Files, a folder or a store of drawings.")] = None,
     name: Annotated[str | None, typer.Option("--set", help="A named set of the data: DS1-small, OPEN8, …")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the figures.")] = Path("figures"),
@@ -103,12 +106,13 @@ def figures(
 
 def _draw_again(
     files: list[Path],
-    model: Path,
+    model: Path | None,
     out: Path,
     mask_prob: float,
     holes: list[Hole],
     samples: int,
     temperature: float,
+    tries: int | None,
     seed: int,
     limit: int,
     as_json: bool,
@@ -119,7 +123,7 @@ def _draw_again(
     check_target(out)  # before the work, not after it
     sketches = read_drawings(files, limit)
     healed = load(model).heal(
-        sketches, mask_prob=mask_prob, holes=holes, samples=samples, temperature=temperature, seed=seed
+        sketches, mask_prob=mask_prob, holes=holes, samples=samples, temperature=temperature, seed=seed, tries=tries
     )
     written = write(out, [("", sketch) for sketch in healed])
     answer = {"sketches": len(sketches), "drawn": len(healed), "files": [str(path) for path in written]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from gra2seq.cli.common import (
     AsJson,
     RunFolder,
+    Tries,
     app,
     model_or_fresh,
     say,
@@ -31,6 +33,7 @@ def evaluate(
     mask: Masks = None,
     seeds: Seeds = 1,
     judge: JudgeRun = None,
+    tries: Tries = None,
     direction: Annotated[str, typer.Option(help="Who asks in Ret: redrawn or original.")] = "redrawn",
     out: Annotated[
         Path | None,
@@ -49,7 +52,9 @@ def evaluate(
 
     dataset = open_dataset(sources(source), name=name)
     model, title = model_or_fresh(run, preset, seed, dataset.scale)
-    folder = out or (run / "evaluation" if run else None)
+    if tries is not None:
+        model.options = replace(model.options, tries=tries)
+    folder = out or (run / "evaluation" if run and run.is_dir() else None)
     masks = mask or [0.0, 0.1, 0.3]
     with counting(say) as progress:
         rows = judging.evaluate(
@@ -183,10 +188,8 @@ def synonyms(
     from gra2seq.judging.evaluate import spread
     from gra2seq.judging.synonyms import PROXIMITIES
     from gra2seq.judging.synonyms import synonyms as count
-    from gra2seq.memory import keep_freed_memory
     from gra2seq.training.progress import counting
 
-    keep_freed_memory()
     sketches = labelled(sources(source), limit)
     if most is not None:
         sketches = [sketches[number] for number in spread(len(sketches), most)]

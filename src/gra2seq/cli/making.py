@@ -11,6 +11,7 @@ from rich.console import Console
 
 from gra2seq.cli.common import (
     AsJson,
+    Tries,
     app,
     reply,
     say,
@@ -42,6 +43,21 @@ def train(
         raise typer.Exit(130) from None
     if rank() == 0:  # of several processes one answers
         reply(as_json, {"run": str(run)}, f"The model is in {run}")
+
+
+@app.command()
+def pack(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
+    tries: Tries = None,
+    as_json: AsJson = False,
+) -> None:
+    """The model of a run as a small folder to give away: weights in 16 bits, no paths."""
+    from gra2seq.model import pack as make_folder
+
+    folder = make_folder(run, out, tries=tries)
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    reply(as_json, {"model": str(folder), "bytes": size}, f"The model is in {folder} ({size / 1e6:.1f} MB)")
 
 
 @app.command()

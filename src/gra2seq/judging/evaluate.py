@@ -121,6 +121,7 @@ def evaluate(
                     "sketches": len(indices),
                     "gallery": len(gallery),
                     "direction": direction,
+                    "tries": model.options.tries,
                     "rec": rec.rate if rec else None,
                     "rec_by_category": rec.per_category if rec else None,
                     "ceiling": float(np.mean(real == actual)) if judge else None,
@@ -221,7 +222,8 @@ def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
 
 def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str) -> str:
     """Of all that a judged split depends on."""
-    about = hashlib.sha256(json.dumps([dataset.store.hash, dataset.name, split, model.recipe.scale]).encode())
+    what = [dataset.store.hash, dataset.name, split, model.recipe.scale, model.options.tries]
+    about = hashlib.sha256(json.dumps(what).encode())
     for network in (model.network, judge.network if judge else None):
         for tensor in network.state_dict().values() if network else ():
             about.update(tensor.cpu().numpy().tobytes())

@@ -42,8 +42,14 @@ def read_json(path: Path, what: str) -> dict[str, Any]:
     return value
 
 
-def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None:
+def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any], half: bool = False) -> None:
+    """With `half` matrices are kept in 16 bits; what is small (biases, statistics of batch norm) stays whole."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    if half:
+        tensors = {n: t.half() if t.ndim > 1 and t.is_floating_point() else t for n, t in tensors.items()}
+        lost = [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]
+        if lost:
+            raise UserError(f"{lost[0]} holds numbers that 16 bits cannot: keep the weights whole")
     with whole_file(path) as temporary:
         save_file(tensors, temporary, {STATE: json.dumps(dict(about))})
 

@@ -20,7 +20,7 @@ MANIFEST = "manifest.json"
 LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
 # Options that may change between the stretches of one run: where and how long, not what.
 FREE = {"run", "data", "max_steps", "max_minutes", "workers", "threads", "accelerator", "devices", "num_nodes",
-        "patience", "validate_every", "save_every", "gallery"}  # fmt: skip
+        "patience", "validate_every", "save_every", "gallery", "tries"}  # fmt: skip
 
 
 def config(options: Options, dataset: Dataset) -> dict[str, Any]:
