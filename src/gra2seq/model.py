@@ -139,7 +139,6 @@ class Model:
         decoder = self.network.decoder
         rows = draw_rows(
             decoder.step,
-            code,
             decoder.first_state(code),
             most=noise.shape[1],
             temperature=temperature,

@@ -17,7 +17,7 @@ def test_forward_equals_stepping(position):
     at_once = decoder(rows, code)
     state = decoder.first_state(code)
     for t in range(7):
-        move, state = decoder.step(rows[:, t], code, state)
+        move, state = decoder.step(rows[:, t], state)
         for name, value in vars(move).items():
             assert torch.allclose(value, getattr(at_once, name)[:, t], atol=1e-12), name
 
@@ -25,7 +25,7 @@ def test_forward_equals_stepping(position):
 def test_the_first_state_comes_from_the_code():
     decoder = StrokeDecoder(code=6, hidden=12)
     code = torch.randn(2, 6)
-    hidden, cell, place = decoder.first_state(code)
+    hidden, cell, place, _ = decoder.first_state(code)
     assert not place.any()
     both = torch.tanh(decoder.start.weight @ code.T + decoder.start.bias.unsqueeze(-1)).T
     assert torch.allclose(torch.cat([hidden, cell], dim=-1), both, atol=1e-6)
@@ -36,38 +36,40 @@ def test_a_decoder_with_position_knows_where_the_pen_is():
     for position in (False, True):
         torch.manual_seed(0)
         decoder = StrokeDecoder(code=2, hidden=4, mixtures=2, position=position)
-        row, code = torch.tensor([[1.0, 0, 1, 0, 0]] * 2), torch.zeros(2, 2)
-        state = (torch.zeros(2, 4), torch.zeros(2, 4), torch.tensor([[0.0, 0.0], [5.0, -3.0]]))
-        move, (_, _, place) = decoder.step(row, code, state)
+        hidden, cell, _, told = decoder.first_state(torch.zeros(2, 2))
+        row, place = torch.tensor([[1.0, 0, 1, 0, 0]] * 2), torch.tensor([[0.0, 0.0], [5.0, -3.0]])
+        move, (_, _, place, _) = decoder.step(row, (hidden, cell, place, told))
         assert place.tolist() == [[1, 0], [6, -3]]
         assert torch.equal(move.mean[0], move.mean[1]) is not position
 
 
 class Mock:
-    """Sketch i ends after `lengths[i]` rows; row t moves by (t + 1, code)."""
+    """Sketch i ends after `lengths[i]` rows; row t moves by (t + 1, i). Its state: how many rows, i."""
 
     def __init__(self, lengths):
         self.lengths = torch.tensor(lengths)
         self.seen = []  # how many sketches each step worked on
 
-    def __call__(self, row, code, state):
-        (count,) = state
+    def __call__(self, row, state):
+        count, i = state
         self.seen.append(len(row))
-        ends = (count >= self.lengths[code[:, 0].long()]).double()
+        ends = (count >= self.lengths[i.long()]).double()
         pen = torch.stack([1 - ends, torch.zeros_like(ends), ends], dim=-1) * 1000
-        mean = torch.stack([count.double() + 1, code[:, 0]], dim=-1).unsqueeze(1)
+        mean = torch.stack([count + 1, i], dim=-1).unsqueeze(1)
         shape = (len(row), 1)
         move = PenMove(torch.zeros(shape), mean, torch.full((*shape, 2), -20.0), torch.zeros(shape), pen)
-        return move, (count + 1,)
+        return move, (count + 1, i)
+
+
+def start(count):
+    return torch.zeros(count).double(), torch.arange(count).double()
 
 
 def run(lengths, most=20, temperature=0.0, noise=None, forced=None):
     mock = Mock(lengths)
-    code = torch.arange(len(lengths)).double().unsqueeze(-1)
     rows = draw_rows(
         mock,
-        code,
-        (torch.zeros(len(lengths)),),
+        start(len(lengths)),
         most=most,
         temperature=temperature,
         noise=noise,
@@ -91,17 +93,16 @@ def test_a_sketch_that_has_ended_stays_ended():
     """The pen may say END again, or not, while the sketch waits in the batch: the first END counts."""
 
     class Again(Mock):
-        def __call__(self, row, code, state):
-            move, state = super().__call__(row, code, state)
-            (count,) = state
-            now = (count - 1 == self.lengths[code[:, 0].long()]) | (count - 1 == 3 + self.lengths[code[:, 0].long()])
+        def __call__(self, row, state):
+            move, state = super().__call__(row, state)
+            count, i = state
+            now = (count - 1 == self.lengths[i.long()]) | (count - 1 == 3 + self.lengths[i.long()])
             pen = torch.stack([(~now).double(), torch.zeros(len(now)).double(), now.double()], dim=-1) * 1000
             return replace(move, pen=pen), state
 
     lengths = list(range(20))
     mock = Again(lengths)
-    code = torch.arange(20).double().unsqueeze(-1)
-    rows = draw_rows(mock, code, (torch.zeros(20),), most=90, temperature=0.0)
+    rows = draw_rows(mock, start(20), most=90, temperature=0.0)
     assert [len(r) for r in rows] == lengths
     assert len(mock.seen) == 20, "it stops when all have ended"
 

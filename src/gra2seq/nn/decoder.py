@@ -11,7 +11,7 @@ from gra2seq.nn.mixture import PenMove, raw_size
 from gra2seq.sketch.strokes import DOWN, END
 
 State = tuple[Tensor, ...]
-Step = Callable[[Tensor, Tensor, State], tuple[PenMove, State]]  # last row, code, state -> next move, state
+Step = Callable[[Tensor, State], tuple[PenMove, State]]  # last row, state -> next move, state
 
 MIXTURES = 20  # sketch-rnn
 
@@ -44,25 +44,32 @@ class StrokeDecoder(nn.Module):
         bias.data[hidden : 2 * hidden] = 1.0
 
     def first_state(self, code: Tensor) -> State:
+        """Hidden, cell, place of the pen, and the code's share in the gates, which is the same at every step."""
         hidden, cell = torch.tanh(self.start(code)).chunk(2, dim=-1)
-        return hidden.contiguous(), cell.contiguous(), code.new_zeros(len(code), 2)
+        inputs, _, bias, second_bias = self.lstm.all_weights[0]
+        told = nn.functional.linear(code, inputs[:, -code.shape[1] :], bias + second_bias)
+        return hidden.contiguous(), cell.contiguous(), code.new_zeros(len(code), 2), told
 
     def forward(self, rows: Tensor, code: Tensor) -> PenMove:
         """Rows (B, T, 5), each the one drawn before, and codes -> moves with leading axes (B, T)."""
-        hidden, cell, _ = self.first_state(code)
+        hidden, cell, _, _ = self.first_state(code)
         steps = rows.shape[1]
         place = [rows[..., :DOWN].cumsum(dim=1).transpose(0, 1)] if self.position else []
         inputs = torch.cat([rows.transpose(0, 1), *place, code.expand(steps, *code.shape)], dim=-1)  # (T, B, …)
         outputs, _ = self.lstm(inputs, (hidden.unsqueeze(0), cell.unsqueeze(0)))
         return PenMove.of(self.out(outputs).transpose(0, 1), self.least_log_std)
 
-    def step(self, row: Tensor, code: Tensor, state: State) -> tuple[PenMove, State]:
-        """One row further: (B, 5) -> a move with leading axis (B)."""
-        hidden, cell, place = state
+    def step(self, row: Tensor, state: State) -> tuple[PenMove, State]:
+        """One row further: (B, 5) -> a move with leading axis (B). The LSTM written out, for one step at a time."""
+        hidden, cell, place, told = state
         place = place + row[:, :DOWN]
-        inputs = torch.cat([row, place, code] if self.position else [row, code], dim=-1)
-        outputs, (hidden_, cell_) = self.lstm(inputs.unsqueeze(0), (hidden.unsqueeze(0), cell.unsqueeze(0)))
-        return PenMove.of(self.out(outputs[0]), self.least_log_std), (hidden_[0], cell_[0], place)
+        last = torch.cat([row, place], dim=-1) if self.position else row
+        inputs, recurrent, _, _ = self.lstm.all_weights[0]
+        gates = torch.addmm(torch.addmm(told, last, inputs[:, : last.shape[1]].T), hidden, recurrent.T)
+        enter, forget, new, out = gates.chunk(4, dim=-1)
+        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
+        hidden = torch.sigmoid(out) * torch.tanh(cell)
+        return PenMove.of(self.out(hidden), self.least_log_std), (hidden, cell, place, told)
 
 
 def first_row(count: int, like: Tensor) -> Tensor:
@@ -75,7 +82,6 @@ def first_row(count: int, like: Tensor) -> Tensor:
 @torch.no_grad()
 def draw_rows(
     step: Step,
-    code: Tensor,
     state: State,
     *,
     most: int,
@@ -83,23 +89,24 @@ def draw_rows(
     noise: Callable[[int], Tensor] | None = None,
     lengths: Tensor | None = None,
 ) -> list[Tensor]:
-    """Draw a sketch for each code until it ends, or `most` rows; finished ones leave the batch. Lists of (n, 5).
+    """Draw the sketches of a state until they end, or `most` rows; finished ones leave the batch. Lists of (n, 5).
 
     `noise(t)` gives the randomness (B, 4) of step t (`mixture.make_noise`) for *all* sketches, so that what one sketch
     gets does not depend on the others; temperature 0 needs none. `lengths` sets the number of points instead of the
     pen's END.
     """
-    count = len(code)
-    row = first_row(count, code)
-    drawn = code.new_zeros(most, count, 5)
+    like = state[0]
+    count = len(like)
+    row = first_row(count, like)
+    drawn = like.new_zeros(most, count, 5)
     ends = torch.full((count,), most, dtype=torch.long)  # rows before END
     if lengths is not None:
         ends = lengths.to(torch.long).clamp(max=most)
-    done = torch.zeros(count, dtype=torch.bool, device=code.device)
-    active = torch.arange(count, device=code.device)
+    done = torch.zeros(count, dtype=torch.bool, device=like.device)
+    active = torch.arange(count, device=like.device)
     for t in range(most):
-        move, state = step(row, code, state)
-        randomness = None if noise is None or temperature == 0 else noise(t).to(code)[active]
+        move, state = step(row, state)
+        randomness = None if noise is None or temperature == 0 else noise(t).to(like)[active]
         row = move.sample(temperature, noise=randomness)
         if lengths is not None:  # the pen may not end the sketch: it stays down instead
             row[:, DOWN] += row[:, END]
@@ -111,12 +118,12 @@ def draw_rows(
             ends[first.cpu()] = t
             done[first] = True
         else:
-            done = (ends <= t + 1).to(code.device)
+            done = (ends <= t + 1).to(like.device)
         stay = torch.nonzero(~done[active])[:, 0]
         if len(stay) == 0:
             break
         # Leaving one by one would copy the state at every step: wait until an eighth can go.
         if len(stay) <= len(active) * 7 // 8:
-            active, row, code = active[stay], row[stay], code[stay]
+            active, row = active[stay], row[stay]
             state = tuple(part[stay] for part in state)
     return [drawn[: int(end), i] for i, end in enumerate(ends.tolist())]
