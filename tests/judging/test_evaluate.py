@@ -4,6 +4,7 @@ import copy
 import csv
 import json
 import sys
+from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -247,6 +248,22 @@ def test_galleries_show_what_was_judged(data, model, tmp_path):
     ink = [[int((picture[row] < 128).sum()) for row in rows] for picture in (whole, damaged)]
     assert ink[0][0] == ink[1][0] > 0, "the originals are the same"
     assert 0 < ink[1][1] < ink[0][1], "what is damaged has less ink"
+
+
+def test_a_large_gallery_goes_on_in_further_rows(data, model, tmp_path):
+    _, svg = write_galleries(model, data, tmp_path, "g", masks=[0.1], most=12)
+    text = svg.read_text()
+    assert text.count("<image") == 12
+    assert text.count(">original</text>") == text.count(">redrawn</text>") == 2
+    assert not any(f">{category}</text>" in text for category in data.categories)
+
+
+def test_what_was_judged_with_other_tries_is_not_taken(data, model, tmp_path):
+    more = untrained(replace(model.options, tries=3))
+    rows = [evaluate(m, data, name="m", masks=[0.0], keep=tmp_path)[0] for m in (model, more)]
+    assert [row["tries"] for row in rows] == [1, 3]
+    assert len(list(tmp_path.iterdir())) == 2
+    assert rows[0]["chamfer"] != rows[1]["chamfer"]
 
 
 def test_an_empty_drawing_leaves_its_cell_free(data, model, tmp_path, monkeypatch):

@@ -39,6 +39,7 @@ def evaluate(
         Path | None,
         typer.Option("--out", "-o", help="Folder for tables and galleries; default: evaluation/ in the run."),
     ] = None,
+    gallery: Annotated[int, typer.Option(min=1, help="Sketches of the galleries, evenly spread over the split.")] = 10,
     preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
     as_json: AsJson = False,
@@ -72,7 +73,9 @@ def evaluate(
         if folder:
             stem = f"{dataset.name}-{split}"
             judging.write_tables(rows, folder, stem)
-            judging.write_galleries(model, dataset, folder, stem, split=split, masks=masks, progress=progress)
+            judging.write_galleries(
+                model, dataset, folder, stem, split=split, masks=masks, most=gallery, progress=progress
+            )
     if folder:
         say.print(f"The tables and galleries are in {folder}")
     print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))

@@ -44,7 +44,7 @@ DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its ori
 MASK_SEED = 2023  # of the draws of a benchmark
 BATCH = 256
 UNKNOWN = -1  # the judge's word on an empty drawing
-SHOWN = 10  # sketches of a gallery
+SHOWN = 10  # sketches of a gallery, and columns of a larger one
 GALLERY_ROWS = ("original", "damaged", "redrawn")
 CELL, GAP = 160, 10  # of a gallery, in pixels
 
@@ -155,13 +155,15 @@ def write_galleries(
     """Original, damaged and redrawn sketches, a column a sketch: for each mask a PNG and an SVG.
 
     The sketches are spread evenly over the split, not chosen; damage and drawings are those that `evaluate` judges.
+    More than `SHOWN` go on in further rows, without the names of their categories.
     """
     indices = _split(dataset, split)
     _check(model, dataset, None, masks, "redrawn")
     draws = stored_draws(dataset, split, len(indices), model.recipe.nodes).numbers
     places = spread(len(indices), most)
     sketches = [dataset.store[int(index)] for index in indices[places]]
-    titles = [NOT_XML.sub("?", sketch.category) for sketch in sketches]
+    bands = [slice(start, start + SHOWN) for start in range(0, len(sketches), SHOWN)]
+    titles = [NOT_XML.sub("?", sketch.category) if len(bands) == 1 else "" for sketch in sketches[bands[0]]]
     tell = progress or (lambda *_: None)
     written = []
     for number, mask in enumerate(every := list(dict.fromkeys(masks)), 1):
@@ -171,11 +173,14 @@ def write_galleries(
             damaged_picture(s, model.recipe, draws[place], mask) for s, place in zip(sketches, places, strict=True)
         ]
         shown = [None if _empty(sketch) else sketch for sketch in drawn]
-        rows: list[list[Sketch | Picture | None]] = [[*sketches], [*damaged], [*shown]]
+        rows: list[list[Sketch | Picture | None]] = [
+            [*row[band]] for band in bands for row in (sketches, damaged, shown)
+        ]
+        labels = GALLERY_ROWS * len(bands)
         png, svg = (folder / f"{name}-mask-{mask:g}{suffix}" for suffix in (".png", ".svg"))
-        write_png(png, contact_sheet(rows, CELL, titles, GALLERY_ROWS))
+        write_png(png, contact_sheet(rows, CELL, titles, labels))
         with whole_file(svg) as temporary:
-            temporary.write_text(_svg_sheet(rows, titles, GALLERY_ROWS), encoding="utf-8")
+            temporary.write_text(_svg_sheet(rows, titles, labels), encoding="utf-8")
         written += [png, svg]
         tell("galleries", number, len(every))
     return written

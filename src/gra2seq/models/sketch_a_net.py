@@ -32,6 +32,10 @@ class SketchANet(nn.Module):
             nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Dropout(DROPOUT),
             nn.Linear(HIDDEN, categories),
         )  # fmt: skip
+        for layer in self.modules():  # without batch norm a signal must keep its size from layer to layer
+            if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:
+                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+                nn.init.zeros_(layer.bias)
 
     def logits(self, pictures: Tensor) -> Tensor:
         """(B, 225, 225) of 0 to 255 -> (B, categories)"""
