@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from gra2seq.models.graph_encoder import Graph, GraphEncoder
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.nn.decoder import draw_rows
 from gra2seq.nn.proximity import LINKS
-from gra2seq.options import Options, as_dict, options
+from gra2seq.options import IN_USE, Options, as_dict, options
 from gra2seq.sketch.masking import Hole
 from gra2seq.sketch.strokes import Floats, Ints, Sketch, from_stroke5
 from gra2seq.training.checkpoint import (
@@ -142,6 +142,7 @@ class Model:
             decoder.first_state(code),
             most=noise.shape[1],
             temperature=temperature,
+            pen_temperature=max(temperature, self.options.least_pen_temperature),
             noise=lambda t: noise[:, t],
             lengths=lengths,
         )
@@ -250,13 +251,19 @@ def load(path: str | Path | None = None, device: str = "cpu") -> Model:
     return Model(network, chosen, chosen.recipe(scale), categories).to(device)
 
 
-def pack(run: str | Path, out: str | Path, *, tries: int | None = None) -> Path:
-    """The model of a run as a folder to give away: weights in 16 bits, and a configuration without paths."""
-    run, out = Path(run), Path(out)
-    if out.exists() and any(name.name not in PACKED for name in out.iterdir()):
+def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = None) -> Path:
+    """The model of a run as a folder to give away: weights in 16 bits, and a configuration without paths.
+
+    `changes` are options that say how it draws (`tries`, `least_pen_temperature`).
+    """
+    run, out, changes = Path(run), Path(out), dict(changes or {})
+    fixed = [name for name in changes if name not in IN_USE]
+    if fixed:
+        raise UserError(f"{fixed[0]} belongs to the training: only {' and '.join(IN_USE)} can be set now")
+    if out.exists() and any(file.name not in PACKED for file in out.iterdir()):
         raise UserError(f"{out} holds other files: choose a new folder, or one that was packed before")
     model = load(run)
-    chosen = replace(model.options, run=Options.run, data="", tries=model.options.tries if tries is None else tries)
+    chosen = options({**as_dict(model.options), **changes, "run": Options.run, "data": ""})
     config = {**read_json(run / CONFIG, "model configuration"), "options": as_dict(chosen)}
     out.mkdir(parents=True, exist_ok=True)
     save_weights(out / WEIGHTS, model.network, read_progress(run / WEIGHTS), half=True)

@@ -20,6 +20,7 @@ from gra2seq.sketch.augment import Variety
 from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.lattice import CELLS, MOST_POINTS
 
+IN_USE = ("tries", "least_pen_temperature")  # options that say how a trained model draws, not what it is
 JUDGE = "sketch-a-net"  # the classifier behind Rec; every other model draws
 JUDGE_SIDE = 225  # pixels of the pictures it sees
 
@@ -70,6 +71,7 @@ class Options:
     mixtures: int = 20
     position: bool = False  # tell the decoder where the pen is, not only how it last moved
     least_log_std: float | None = None  # lower bound of log sigma, in scaled units
+    least_pen_temperature: float = 0.0  # in use, of the pen's states: a cold pen draws rings without an end
     tries: int = 1  # drawings of a code in use, of which the one whose own code comes back nearest is kept
 
     # training
@@ -180,6 +182,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "start_log_variance": -6.0,
         "jitter": 0.5,
         "cluster_form": "squared",
+        "least_pen_temperature": 0.75,
         "max_steps": 10_000,
     },
     # for tests: everything there, everything little
@@ -217,7 +220,8 @@ _AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding"
                  "batch", "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every",
                  "validate_sketches", "max_steps")  # fmt: skip
 _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "turn",
-                  "max_minutes", "cluster_weight", "least_learning_rate")  # fmt: skip
+                  "max_minutes", "cluster_weight", "least_learning_rate",
+                  "least_pen_temperature")  # fmt: skip
 _ABOVE_ZERO = ("learning_rate", "decay", "clip_at")
 
 
@@ -287,6 +291,12 @@ def read_options(path: str | Path, changes: Sequence[str] = ()) -> Options:
         raise UserError(f"{path} is not valid YAML: {error}") from error
     if not isinstance(values, dict):
         raise UserError(f"{path} must hold `name: value` lines")
+    return options({**values, **read_changes(changes)})
+
+
+def read_changes(changes: Sequence[str]) -> dict[str, Any]:
+    """name=value of the command line, values as in YAML."""
+    values = {}
     for change in changes:
         name, equals, text = change.partition("=")
         if not equals:
@@ -295,7 +305,7 @@ def read_options(path: str | Path, changes: Sequence[str] = ()) -> Options:
             values[name] = yaml.safe_load(text) if text else ""
         except yaml.YAMLError as error:
             raise UserError(f"the value of {change!r} cannot be read: put it in quotes ({error})") from error
-    return options(values)
+    return values
 
 
 def _home(path: str) -> str:

@@ -168,6 +168,20 @@ def test_of_several_tries_the_one_that_reads_best_is_kept(name):
     assert (off(model.draw(codes, temperature=1.0, seed=1)) == tried[2]).all(), "the model's own number of tries"
 
 
+def test_the_pen_is_never_colder_than_the_model_says():
+    """With a pen that is as warm as the offsets at most, nothing changes; a warmer one changes the strokes."""
+    model = untrained(chosen("sp-gra2seq", max_points=30))
+    model.network.decoder.out.bias.data[:3] = torch.tensor([2.0, 0.0, -1.0])  # a pen that would rather stay down
+    codes = model.encode(SKETCHES)
+    drawn = {}
+    for least in (0.0, 0.3, 1.5):
+        model.options = replace(model.options, least_pen_temperature=least)
+        drawn[least] = model.draw(codes, temperature=0.3, seed=1)
+    lengths = {least: [sketch.lengths.tolist() for sketch in sketches] for least, sketches in drawn.items()}
+    assert lengths[0.0] == lengths[0.3]
+    assert lengths[0.0] != lengths[1.5]
+
+
 def test_bad_calls_are_said():
     model = untrained(chosen())
     with pytest.raises(UserError, match="tries"):

@@ -97,6 +97,9 @@ def test_temperature():
     rows = many.sample(0.25, torch.Generator().manual_seed(0))
     assert torch.allclose(rows[:, :2].std(0), torch.tensor([1.0, 1.5]), atol=0.02)
     assert torch.allclose(rows[:, 2:].mean(0), torch.softmax(move.pen / 0.25, -1), atol=0.01)
+    warm = many.sample(0.25, torch.Generator().manual_seed(0), pen_temperature=0.5)
+    assert torch.equal(warm[:, :2], rows[:, :2]), "the offsets keep theirs"
+    assert torch.allclose(warm[:, 2:].mean(0), torch.softmax(move.pen / 0.5, -1), atol=0.01)
     with pytest.raises(ValueError, match="negative"):
         move.sample(-1.0)
 

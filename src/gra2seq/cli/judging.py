@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +33,9 @@ def evaluate(
     seeds: Seeds = 1,
     judge: JudgeRun = None,
     tries: Tries = None,
+    pen_temperature: Annotated[
+        float | None, typer.Option(min=0, help="At least so warm is the pen. Default: the model's.")
+    ] = None,
     direction: Annotated[str, typer.Option(help="Who asks in Ret: redrawn or original.")] = "redrawn",
     out: Annotated[
         Path | None,
@@ -49,12 +51,14 @@ def evaluate(
     from gra2seq.judging import evaluate as judging
     from gra2seq.judging.judge import load_judge
     from gra2seq.judging.tables import to_markdown
+    from gra2seq.options import as_dict, options
     from gra2seq.training.progress import counting
 
     dataset = open_dataset(sources(source), name=name)
     model, title = model_or_fresh(run, preset, seed, dataset.scale)
-    if tries is not None:
-        model.options = replace(model.options, tries=tries)
+    drawing = {"tries": tries, "least_pen_temperature": pen_temperature}
+    changes = {name: value for name, value in drawing.items() if value is not None}
+    model.options = options({**as_dict(model.options), **changes})
     folder = out or (run / "evaluation" if run and run.is_dir() else None)
     masks = mask or [0.0, 0.1, 0.3]
     with counting(say) as progress:

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from gra2seq.cli.common import (
     AsJson,
-    Tries,
     app,
     reply,
     say,
@@ -49,13 +48,14 @@ def train(
 def pack(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
-    tries: Tries = None,
+    changes: Annotated[list[str] | None, typer.Argument(help="tries=8, least_pen_temperature=0.75")] = None,
     as_json: AsJson = False,
 ) -> None:
     """The model of a run as a small folder to give away: weights in 16 bits, no paths."""
     from gra2seq.model import pack as make_folder
+    from gra2seq.options import read_changes
 
-    folder = make_folder(run, out, tries=tries)
+    folder = make_folder(run, out, read_changes(changes or []))
     size = sum(file.stat().st_size for file in folder.iterdir())
     reply(as_json, {"model": str(folder), "bytes": size}, f"The model is in {folder} ({size / 1e6:.1f} MB)")
 

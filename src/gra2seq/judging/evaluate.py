@@ -31,6 +31,7 @@ from gra2seq.judging.recognition import recognition
 from gra2seq.judging.retrieval import ranks
 from gra2seq.judging.tables import FORMATS
 from gra2seq.model import Model
+from gra2seq.options import IN_USE
 from gra2seq.sketch.masking import Draws
 from gra2seq.sketch.picture import Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
@@ -227,7 +228,8 @@ def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
 
 def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str) -> str:
     """Of all that a judged split depends on."""
-    what = [dataset.store.hash, dataset.name, split, model.recipe.scale, model.options.tries]
+    drawing = [getattr(model.options, option) for option in IN_USE]
+    what = [dataset.store.hash, dataset.name, split, model.recipe.scale, *drawing]
     about = hashlib.sha256(json.dumps(what).encode())
     for network in (model.network, judge.network if judge else None):
         for tensor in network.state_dict().values() if network else ():

@@ -86,6 +86,7 @@ def draw_rows(
     *,
     most: int,
     temperature: float,
+    pen_temperature: float | None = None,
     noise: Callable[[int], Tensor] | None = None,
     lengths: Tensor | None = None,
 ) -> list[Tensor]:
@@ -107,7 +108,7 @@ def draw_rows(
     for t in range(most):
         move, state = step(row, state)
         randomness = None if noise is None or temperature == 0 else noise(t).to(like)[active]
-        row = move.sample(temperature, noise=randomness)
+        row = move.sample(temperature, noise=randomness, pen_temperature=pen_temperature)
         if lengths is not None:  # the pen may not end the sketch: it stays down instead
             row[:, DOWN] += row[:, END]
             row[:, END] = 0

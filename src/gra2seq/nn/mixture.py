@@ -70,11 +70,16 @@ class PenMove:
         return offset * (1 - rows[..., END]), self.log_prob_pen(rows[..., DOWN:])
 
     def sample(
-        self, temperature: float = 1.0, generator: torch.Generator | None = None, noise: Tensor | None = None
+        self,
+        temperature: float = 1.0,
+        generator: torch.Generator | None = None,
+        noise: Tensor | None = None,
+        pen_temperature: float | None = None,
     ) -> Tensor:
         """Stroke-5 rows, (…, 5). Logits are divided by the temperature, sigma times its root; 0 takes the likeliest.
 
-        Randomness is handed in: a generator, or the noise itself (`make_noise`).
+        The pen's states may have a temperature of their own. Randomness is handed in: a generator, or the noise itself
+        (`make_noise`).
         """
         if temperature < 0:
             raise ValueError("temperature must not be negative")
@@ -85,7 +90,7 @@ class PenMove:
             if noise is None:
                 noise = make_noise(self.pen.shape[:-1], generator, self.pen)
             component = _choose(self.logits / temperature, noise[..., 0])
-            pen = _choose(self.pen / temperature, noise[..., 1])
+            pen = _choose(self.pen / (temperature if pen_temperature is None else pen_temperature), noise[..., 1])
             rho = torch.tanh(_pick(self.tilt.unsqueeze(-1), component)[..., 0])
             first, second = noise[..., 2], noise[..., 3]
             tilted = torch.stack([first, rho * first + torch.sqrt(1 - rho.square()) * second], dim=-1)

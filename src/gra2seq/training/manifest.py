@@ -12,7 +12,7 @@ from typing import Any
 
 from gra2seq.data.datasets import Dataset
 from gra2seq.errors import UserError
-from gra2seq.options import Options, as_dict
+from gra2seq.options import IN_USE, Options, as_dict
 from gra2seq.options import options as checked
 from gra2seq.training.checkpoint import CONFIG, read_json, write_json
 
@@ -20,7 +20,7 @@ MANIFEST = "manifest.json"
 LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
 # Options that may change between the stretches of one run: where and how long, not what.
 FREE = {"run", "data", "max_steps", "max_minutes", "workers", "threads", "accelerator", "devices", "num_nodes",
-        "patience", "validate_every", "save_every", "gallery", "tries"}  # fmt: skip
+        "patience", "validate_every", "save_every", "gallery", *IN_USE}  # fmt: skip
 
 
 def config(options: Options, dataset: Dataset) -> dict[str, Any]:
