@@ -168,7 +168,7 @@ def training(preset: str, source: str, dataset: Dataset, peak: float) -> dict[st
     seconds = float(_in_a_process("_time_training", preset, source, str(steps))) / steps
     counts = np.asarray(dataset.store.point_counts[dataset.train], np.int64)
     kept = counts <= chosen.max_points
-    schedule = Schedule(counts[kept], chosen.batch, chosen.seed)
+    schedule = Schedule(int(kept.sum()), chosen.batch, chosen.seed)
     prepared = Steps(dataset.store, dataset.train[kept], chosen.recipe(dataset.scale), schedule, Share())
     network = build(chosen)
     work = float(np.mean([step_flops(prepared[step], network) for step in range(2, 2 + min(steps, 6))]))
@@ -255,8 +255,7 @@ def _grow(sketches: str) -> dict[str, float]:
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         store = write_store(Path(folder) / "s.store", (("train", sketch) for sketch in doodles(count)))
-        counts = np.asarray(store.point_counts[np.arange(count)], np.int64)
-        schedule = Schedule(counts, 64, 0)
+        schedule = Schedule(count, 64, 0)
         steps = Steps(store, np.arange(count), model.recipe, schedule, Share())
         with torch.inference_mode():
             for step in range(schedule.steps_per_epoch):
@@ -275,8 +274,7 @@ def most_memory() -> float:
 
 
 def _steps_over(sketches: list[Sketch], recipe: Recipe, batch: int) -> Steps:
-    lengths = np.array([len(sketch) for sketch in sketches])
-    schedule = Schedule(lengths, batch, 0)
+    schedule = Schedule(len(sketches), batch, 0)
     return Steps(sketches, np.arange(len(sketches)), replace(recipe), schedule, Share())
 
 

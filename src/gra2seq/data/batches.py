@@ -32,7 +32,6 @@ from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
 from gra2seq.sketch.strokes import DOWN, END, UP, Floats, Ints, Sketch
 
 NO_BLOCKS = Blocks((), torch.empty(0, 4, dtype=torch.int32))
-POOL = 50  # batches that are sorted by length together: long enough to fit, short enough to mix
 
 
 @dataclass(frozen=True)
@@ -286,15 +285,18 @@ def _rows(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which sketches are in which step: shuffled every epoch, batches of similar length, all from (seed, epoch)."""
+    """Which sketches are in which step: shuffled every epoch, all from (seed, epoch).
 
-    lengths: Ints  # (n,) points of each sketch of the training split
+    Batches are random, whatever the lengths (nn/alike.py says why).
+    """
+
+    count: int  # sketches of the training split
     batch: int  # of all processes together
     seed: int
 
     @property
     def steps_per_epoch(self) -> int:
-        return max(len(self.lengths) // self.batch, 1)
+        return max(self.count // self.batch, 1)
 
     def batch_of(self, step: int) -> Ints:
         """Positions (batch,) in the training split, step counted from 0."""
@@ -302,27 +304,15 @@ class Schedule:
         positions: Ints = _epoch(self, epoch)[place]
         return positions
 
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
 
 @lru_cache(maxsize=2)
 def _epoch(schedule: Schedule, epoch: int) -> Ints:
     """(steps, batch) positions. Sketches that do not fill a batch wait for another epoch's shuffle."""
-    random = generator(schedule.seed, epoch)
-    count, batch = len(schedule.lengths), schedule.batch
-    order = random.permutation(count)
+    count, batch = schedule.count, schedule.batch
+    order = generator(schedule.seed, epoch).permutation(count)
     if count < batch:
         order = np.resize(order, batch)  # a data set smaller than a batch is repeated
-    order = order[: len(order) // batch * batch]
-    for start in range(0, len(order), POOL * batch):
-        pool = order[start : start + POOL * batch]
-        order[start : start + POOL * batch] = pool[np.argsort(schedule.lengths[pool], kind="stable")]
-    batches = order.reshape(-1, batch)
-    return batches[random.permutation(len(batches))]
+    return order[: len(order) // batch * batch].reshape(-1, batch)
 
 
 @dataclass(frozen=True)

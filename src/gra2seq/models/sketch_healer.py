@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from gra2seq.data.batches import Batch
 from gra2seq.models.graph_encoder import Graph, GraphEncoder, graph_encoder_of
-from gra2seq.models.sketch_model import Code, Drawn, Encoding, SketchModel, decoder_of, not_past_end
+from gra2seq.models.sketch_model import Code, Drawn, Encoding, SketchModel, decoder_of, rows_that_count
 from gra2seq.nn.mixture import PenMove
 from gra2seq.nn.stroke_encoder import StrokeEncoder
 from gra2seq.options import Options
@@ -43,7 +43,7 @@ class Perception(nn.Module):
 
     def forward(self, drawn: Drawn) -> dict[str, Tensor]:
         true = drawn.batch.rows[:, 1:]
-        count = not_past_end(true).sum(dim=-1).long()  # up to and with END
+        count = rows_that_count(true)
         apart = self.read(_soft_rows(drawn.moves, drawn.batch.wobble), count) - self.read(true, count)
         return {"perception": PERCEPTUAL_WEIGHT * apart.square().sum(dim=-1).mean()}
 

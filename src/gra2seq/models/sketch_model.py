@@ -60,7 +60,7 @@ class SketchModel(nn.Module):
         """Terms of the loss and figures to watch. The loss is a sum over time, averaged over the sketches."""
         encoding: Encoding = self.encoder(batch)
         code = sampled(encoding.mean, encoding.log_variance, batch.noise)
-        moves = self.decoder(batch.rows[:, :-1], code)
+        moves = self.decoder(batch.rows[:, :-1], code, rows_that_count(batch.rows[:, 1:]))
         terms = {**drawing_terms(moves, batch.rows[:, 1:]), **encoding.terms}
         if self.extra is not None:
             terms |= self.extra(Drawn(batch, code, moves, self.decoder))
@@ -92,6 +92,11 @@ def drawing_terms(moves: PenMove, targets: Tensor, prefix: str = "") -> dict[str
 def decoder_of(options: Options) -> StrokeDecoder:
     """The decoder that all systems share."""
     return StrokeDecoder(options.code, options.hidden, options.mixtures, options.least_log_std, options.position)
+
+
+def rows_that_count(rows: Tensor) -> Tensor:
+    """(B, T, 5) -> (B,) rows up to and with the first END."""
+    return not_past_end(rows).sum(dim=-1).long()
 
 
 def not_past_end(rows: Tensor) -> Tensor:

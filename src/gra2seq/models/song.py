@@ -8,7 +8,16 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from gra2seq.data.batches import Batch
-from gra2seq.models.sketch_model import Code, Drawn, Encoding, SketchModel, decoder_of, drawing_terms, sampled
+from gra2seq.models.sketch_model import (
+    Code,
+    Drawn,
+    Encoding,
+    SketchModel,
+    decoder_of,
+    drawing_terms,
+    rows_that_count,
+    sampled,
+)
 from gra2seq.models.sketch_rnn import KL, GaussianStrokes
 from gra2seq.nn.picture_cnn import PictureCNN, PicturePainter, song_cnn
 from gra2seq.nn.stroke_encoder import StrokeEncoder
@@ -38,9 +47,11 @@ class OtherWays(nn.Module):
         batch = drawn.batch
         strokes: Encoding = self.read(batch)
         stroke_code = sampled(strokes.mean, strokes.log_variance, batch.noise)
+        rows, targets = batch.rows[:, :-1], batch.rows[:, 1:]
+        moves = drawn.decoder(rows, stroke_code, rows_that_count(targets))
         return {
             "strokes_kl": strokes.terms["kl"],
-            **drawing_terms(drawn.decoder(batch.rows[:, :-1], stroke_code), batch.rows[:, 1:], "strokes_"),
+            **drawing_terms(moves, targets, "strokes_"),
             "picture": self.paint.loss(drawn.code, batch.painted),
             "strokes_picture": self.paint.loss(stroke_code, batch.painted),
         }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from gra2seq.nn.alike import by_parts
 from gra2seq.nn.mixture import PenMove, raw_size
 from gra2seq.sketch.strokes import DOWN, END
 
@@ -50,14 +51,29 @@ class StrokeDecoder(nn.Module):
         told = nn.functional.linear(code, inputs[:, -code.shape[1] :], bias + second_bias)
         return hidden.contiguous(), cell.contiguous(), code.new_zeros(len(code), 2), told
 
-    def forward(self, rows: Tensor, code: Tensor) -> PenMove:
-        """Rows (B, T, 5), each the one drawn before, and codes -> moves with leading axes (B, T)."""
-        hidden, cell, _, _ = self.first_state(code)
+    def forward(self, rows: Tensor, code: Tensor, count: Tensor | None = None) -> PenMove:
+        """Rows (B, T, 5), each the one drawn before, and codes -> moves with leading axes (B, T).
+
+        Of the moves of sketch b only the first `count[b]` matter; those behind may be anything.
+        """
+        if count is None:
+            return PenMove.of(self._run(rows, code), self.least_log_std)
         steps = rows.shape[1]
+
+        def part(members: Tensor, longest: int) -> Tensor:
+            raw = self._run(rows[members, :longest], code[members])
+            return nn.functional.pad(raw, (0, 0, 0, steps - longest))
+
+        return PenMove.of(by_parts(count, part), self.least_log_std)
+
+    def _run(self, rows: Tensor, code: Tensor) -> Tensor:
+        hidden, cell, _, _ = self.first_state(code)
         place = [rows[..., :DOWN].cumsum(dim=1).transpose(0, 1)] if self.position else []
-        inputs = torch.cat([rows.transpose(0, 1), *place, code.expand(steps, *code.shape)], dim=-1)  # (T, B, …)
+        told = code.expand(rows.shape[1], *code.shape)
+        inputs = torch.cat([rows.transpose(0, 1), *place, told], dim=-1)  # (T, B, …)
         outputs, _ = self.lstm(inputs, (hidden.unsqueeze(0), cell.unsqueeze(0)))
-        return PenMove.of(self.out(outputs).transpose(0, 1), self.least_log_std)
+        raw: Tensor = self.out(outputs)
+        return raw.transpose(0, 1)
 
     def step(self, row: Tensor, state: State) -> tuple[PenMove, State]:
         """One row further: (B, 5) -> a move with leading axis (B). The LSTM written out, for one step at a time."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from gra2seq.nn.alike import by_parts
+
 
 class StrokeEncoder(nn.Module):
     """Rows (B, S, 5), of which the first `count` (B,) are real -> (B, 2 x hidden)."""
@@ -24,6 +26,9 @@ class StrokeEncoder(nn.Module):
 
 
 def _last(lstm: nn.LSTM, rows: Tensor, count: Tensor) -> Tensor:
-    outputs, _ = lstm(rows.transpose(0, 1))  # (S, B, hidden)
-    real: Tensor = outputs[count - 1, torch.arange(len(count), device=rows.device)]
-    return real
+    def part(members: Tensor, longest: int) -> Tensor:
+        outputs, _ = lstm(rows[members, :longest].transpose(0, 1))  # (S, b, hidden)
+        last: Tensor = outputs[count[members] - 1, torch.arange(len(members), device=rows.device)]
+        return last
+
+    return by_parts(count, part)

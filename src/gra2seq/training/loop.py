@@ -164,7 +164,7 @@ def _steps(
     short = dataset.train[counts <= options.max_points]
     if len(short) == 0:
         raise UserError(f"every training sketch has more than max_points={options.max_points} points: raise it")
-    schedule = Schedule(counts[counts <= options.max_points], options.batch, options.seed)
+    schedule = Schedule(len(short), options.batch, options.seed)
     share = Share(fabric.global_rank, fabric.world_size)
     steps = Steps(dataset.store, short, recipe, schedule, share)
     judged_on = dataset.valid if len(dataset.valid) else dataset.train
