@@ -27,6 +27,7 @@ from gra2seq.errors import UserError
 from gra2seq.memory import keep_freed_memory
 from gra2seq.model import untrained
 from gra2seq.models import build
+from gra2seq.models.sketch_model import rows_that_count
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.options import options
 from gra2seq.sketch.masking import look
@@ -208,13 +209,14 @@ def _in_a_process(function: str, *words: str, **environment: str) -> Any:
 def step_flops(batch: Batch, network: nn.Module) -> float:
     """Multiplications and additions of the matrix products of one training step that cannot be left out."""
     products = 0.0
+    rows = int(rows_that_count(batch.rows[:, 1:]).sum())  # padding can be left out
     for name, weight in network.named_parameters():
         if "embed.weights" in name:
             level = int(name.rsplit(".", 1)[1]) - 1
             if level >= 0:
                 products += len(batch.blocks.levels[level].children) * weight.shape[0] * weight.shape[1]
         elif "lstm.weight" in name or "decoder.out.weight" in name:
-            products += len(batch) * (batch.rows.shape[1] - 1) * weight.numel()
+            products += rows * weight.numel()
         elif "mix" in name and weight.dim() == 2:
             products += len(batch) * (batch.valid.shape[1] + 1) * weight.numel()
         elif weight.dim() == 2:

@@ -17,7 +17,7 @@ PARTS = 8
 
 
 def by_parts(count: Tensor, run: Callable[[Tensor, int], Tensor]) -> Tensor:
-    """`run(members, longest)` for each part of the batch, its members of like `count`; the answers in the batch's order.
+    """`run(members, longest)` for each part of the batch, its members of like `count`; the answers in their order.
 
     On a GPU there is one part: many small calls cost more there than padding.
     """
