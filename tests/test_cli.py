@@ -41,6 +41,20 @@ def files_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def test_a_drawing_is_healed_by_the_model_in_the_package(call, tmp_path, cat):
+    code, out, err = call("heal", cat, "--tries", 2, "-o", tmp_path / "healed.svg", "--json")
+    assert code == 0, err
+    assert json.loads(out)["drawn"] == 1
+    assert len(list(read(tmp_path / "healed.svg"))) == 1
+
+
+def test_a_model_is_packed(call, tmp_path, tiny_run):
+    code, out, err = call("pack", tiny_run, "-o", tmp_path / "mine", "tries=4", "--json")
+    assert code == 0, err
+    assert json.loads(out)["bytes"] == sum(path.stat().st_size for path in (tmp_path / "mine").iterdir())
+    assert gra2seq.load(tmp_path / "mine").options.tries == 4
+
+
 def test_from_training_to_a_healed_drawing(call, tmp_path, cat):
     config, run = tmp_path / "tiny.yaml", tmp_path / "run"
     config.write_text(CONFIG)

@@ -1,0 +1,89 @@
+"""A model to give away, and the one in the package."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import gra2seq
+from gra2seq.data.doodles import CATEGORIES, doodles
+from gra2seq.errors import UserError
+from gra2seq.judging.chamfer import chamfer
+from gra2seq.model import PACKED, SHIPPED, pack
+
+DRAWINGS = Path(__file__).parent.parent / "examples" / "drawings"
+
+
+def test_a_packed_model_is_half_as_large_and_says_the_same(tiny_run, tmp_path):
+    folder = pack(tiny_run, tmp_path / "packed", {"tries": 3})
+    whole, packed = gra2seq.load(tiny_run), gra2seq.load(folder)
+    assert packed.options.tries == 3
+    assert (packed.recipe, packed.categories) == (whole.recipe, whole.categories)
+    sketches = list(doodles(8))
+    assert np.abs(packed.encode(sketches) - whole.encode(sketches)).max() < 2e-3
+    sizes = [(path / "model.safetensors").stat().st_size for path in (folder, tiny_run)]
+    assert sizes[0] < 0.6 * sizes[1]
+    for name in ("config.json", "model.safetensors"):
+        assert str(tiny_run.parent).encode() not in (folder / name).read_bytes(), "no path of the machine"
+    assert pack(tiny_run, folder) == folder, "packed again in the same place"
+    assert gra2seq.load(folder).options.tries == 1
+
+
+def test_a_folder_with_other_files_is_not_packed_into(tiny_run, tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(UserError, match="other files"):
+        pack(tiny_run, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_what_was_trained_is_not_changed_by_packing(tiny_run, tmp_path):
+    with pytest.raises(UserError, match="hidden belongs to the training"):
+        pack(tiny_run, tmp_path / "packed", {"hidden": 7})
+    with pytest.raises(UserError, match="tries=0 must be at least 1"):
+        pack(tiny_run, tmp_path / "packed", {"tries": 0})
+    assert not (tmp_path / "packed").exists()
+
+
+def test_numbers_too_large_for_16_bits_are_said(tiny_run, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(tiny_run, run)
+    model = gra2seq.load(run)
+    model.network.decoder.out.weight.data[0, 0] = 1e6
+    from gra2seq.training.checkpoint import save_weights
+
+    save_weights(run / "model.safetensors", model.network, {})
+    with pytest.raises(UserError, match="16 bits"):
+        pack(run, tmp_path / "packed")
+    assert not (tmp_path / "packed" / "model.safetensors").exists()
+
+
+def test_the_shipped_model_is_small_whole_and_without_paths():
+    assert sorted(path.name for path in SHIPPED.iterdir()) == sorted(PACKED)
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 20e6
+    config = json.loads((SHIPPED / "config.json").read_text())
+    assert len(config["categories"]) == 345
+    assert config["options"]["data"] == ""
+    weights = load_file(SHIPPED / "model.safetensors")
+    numbers = [tensor for tensor in weights.values() if tensor.dtype.kind == "f"]
+    assert all(tensor.dtype == (np.float16 if tensor.ndim > 1 else np.float32) for tensor in numbers)
+    assert "CC BY 4.0" in (SHIPPED / "README.md").read_text()
+
+
+def test_the_shipped_model_redraws_what_it_sees():
+    """Doodles and drawings it has not learnt from: each redrawn one is nearer to its own original than to others."""
+    model = gra2seq.load()
+    own = [sketch for path in sorted(DRAWINGS.glob("*.svg")) for _, sketch in gra2seq.read(path)]
+    assert len(own) == 3
+    sketches = own + list(doodles(len(CATEGORIES)))
+    redrawn = model.redraw(sketches, tries=2)
+    near = chamfer(redrawn, sketches)
+    far = np.mean([chamfer(redrawn, sketches[k:] + sketches[:k]) for k in range(1, len(sketches))], axis=0)
+    assert np.mean(near < far) >= 0.8
+    assert near.mean() < 0.75 * far.mean()
+
+
+def test_its_name_is_as_good_as_none():
+    assert gra2seq.load("shipped").categories == gra2seq.load().categories
