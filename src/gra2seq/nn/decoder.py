@@ -46,10 +46,14 @@ class StrokeDecoder(nn.Module):
 
     def first_state(self, code: Tensor) -> State:
         """Hidden, cell, place of the pen, and the code's share in the gates, which is the same at every step."""
-        hidden, cell = torch.tanh(self.start(code)).chunk(2, dim=-1)
+        hidden, cell = self._start(code)
         inputs, _, bias, second_bias = self.lstm.all_weights[0]
         told = nn.functional.linear(code, inputs[:, -code.shape[1] :], bias + second_bias)
-        return hidden.contiguous(), cell.contiguous(), code.new_zeros(len(code), 2), told
+        return hidden, cell, code.new_zeros(len(code), 2), told
+
+    def _start(self, code: Tensor) -> tuple[Tensor, Tensor]:
+        hidden, cell = torch.tanh(self.start(code)).chunk(2, dim=-1)
+        return hidden.contiguous(), cell.contiguous()
 
     def forward(self, rows: Tensor, code: Tensor, count: Tensor | None = None) -> PenMove:
         """Rows (B, T, 5), each the one drawn before, and codes -> moves with leading axes (B, T).
@@ -67,7 +71,7 @@ class StrokeDecoder(nn.Module):
         return PenMove.of(by_parts(count, part), self.least_log_std)
 
     def _run(self, rows: Tensor, code: Tensor) -> Tensor:
-        hidden, cell, _, _ = self.first_state(code)
+        hidden, cell = self._start(code)
         place = [rows[..., :DOWN].cumsum(dim=1).transpose(0, 1)] if self.position else []
         told = code.expand(rows.shape[1], *code.shape)
         inputs = torch.cat([rows.transpose(0, 1), *place, told], dim=-1)  # (T, B, …)
