@@ -1,7 +1,8 @@
 """Sequences of like length go through an LSTM together.
 
 A batch is drawn at random, as batch norm must see it: in batches of one length drawings would tell each other their
-length through its statistics, and a model that was told so is lost once it is alone. So a batch is parted inside, where only padding is at stake.
+length through its statistics, and a model that was told so is lost once it is alone. So a batch is parted inside,
+where only padding is at stake.
 """
 
 from __future__ import annotations
