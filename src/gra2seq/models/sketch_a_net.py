@@ -20,11 +20,11 @@ class SketchANet(nn.Module):
         if categories < 2:
             raise UserError(f"a classifier needs at least two categories, the data set has {categories}")
         self.features = nn.Sequential(
-            nn.Conv2d(1, 64, 15, stride=3), nn.ReLU(), nn.MaxPool2d(3, 2),  # 225 -> 71 -> 35
-            nn.Conv2d(64, 128, 5), nn.ReLU(), nn.MaxPool2d(3, 2),  # -> 31 -> 15
-            nn.Conv2d(128, 256, 3, padding=1), nn.ReLU(),
-            nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(),
-            nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2),  # -> 7
+            *_convolution(1, 64, 15, stride=3), nn.MaxPool2d(3, 2),  # 225 -> 71 -> 35
+            *_convolution(64, 128, 5), nn.MaxPool2d(3, 2),  # -> 31 -> 15
+            *_convolution(128, 256, 3, padding=1),
+            *_convolution(256, 256, 3, padding=1),
+            *_convolution(256, 256, 3, padding=1), nn.MaxPool2d(3, 2),  # -> 7
         )  # fmt: skip
         self.classify = nn.Sequential(
             nn.Flatten(),
@@ -32,10 +32,6 @@ class SketchANet(nn.Module):
             nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Dropout(DROPOUT),
             nn.Linear(HIDDEN, categories),
         )  # fmt: skip
-        for layer in self.modules():  # without batch norm a signal must keep its size from layer to layer
-            if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:
-                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-                nn.init.zeros_(layer.bias)
 
     def logits(self, pictures: Tensor) -> Tensor:
         """(B, 225, 225) of 0 to 255 -> (B, categories)"""
@@ -47,3 +43,9 @@ class SketchANet(nn.Module):
         logits = self.logits(batch.pictures)
         right = (logits.argmax(dim=-1) == batch.labels).float().mean()
         return {"category": F.cross_entropy(logits, batch.labels)}, {"accuracy": right}
+
+
+def _convolution(inputs: int, outputs: int, side: int, stride: int = 1, padding: int = 0) -> list[nn.Module]:
+    """With batch norm, which Sketch-a-Net (2015) has not: a judge is to be had in an hour (docs/decisions.md)."""
+    weights = nn.Conv2d(inputs, outputs, side, stride=stride, padding=padding, bias=False)
+    return [weights, nn.BatchNorm2d(outputs), nn.ReLU()]
