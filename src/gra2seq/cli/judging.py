@@ -102,7 +102,7 @@ def ablate(
     from gra2seq.options import read_options
     from gra2seq.training.loop import Stopped
     from gra2seq.training.manifest import rank
-    from gra2seq.training.progress import show
+    from gra2seq.training.progress import counting, show
 
     options = read_options(config, changes or [])
     try:
@@ -112,6 +112,7 @@ def ablate(
             masks=mask or [0.0, 0.1, 0.3],
             seeds=range(seeds),
             judge=load_judge(judge) if judge else None,
+            counting=lambda: counting(say),
         )
     except Stopped as stop:
         say.print(f"{stop} (the same command goes on)")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gra2seq.data.datasets import open_dataset
-from gra2seq.judging.evaluate import evaluate
+from gra2seq.judging.evaluate import Progress, evaluate
 from gra2seq.judging.judge import Judge
 from gra2seq.model import load
 from gra2seq.options import Options
@@ -34,6 +34,7 @@ def ablate(
     masks: Sequence[float] = (0.0, 0.1, 0.3),
     seeds: Sequence[int] = (0,),
     judge: Judge | None = None,
+    counting: Callable[[], AbstractContextManager[Progress | None]] = nullcontext,
 ) -> list[dict[str, Any]]:
     """Train every variant in a folder of its own below `options.run` (or go on, or reuse), judge all alike."""
     dataset = open_dataset(options.data, name=options.dataset or None)
@@ -45,5 +46,15 @@ def ablate(
             train(variant, resume=(run / CONFIG).exists(), watch=watch)
         if rank() != 0:  # of several processes one judges
             continue
-        rows += evaluate(load(run), dataset, name=title, masks=masks, seeds=seeds, judge=judge, keep=run / "kept")
+        with counting() as progress:
+            rows += evaluate(
+                load(run),
+                dataset,
+                name=title,
+                masks=masks,
+                seeds=seeds,
+                judge=judge,
+                keep=run / "kept",
+                progress=progress,
+            )
     return rows
