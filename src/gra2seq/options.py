@@ -23,6 +23,7 @@ from gra2seq.sketch.lattice import CELLS, MOST_POINTS
 IN_USE = ("tries", "least_pen_temperature")  # options that say how a trained model draws, not what it is
 JUDGE = "sketch-a-net"  # the classifier behind Rec; every other model draws
 JUDGE_SIDE = 225  # pixels of the pictures it sees
+JUDGE_HIDDEN = 512  # of its two hidden layers; a random number for each drops it or not
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,13 @@ class Options:
         """How sketches are prepared for this model."""
         if self.model == JUDGE:
             return Recipe(
-                scale=scale, nodes=self.nodes, patches=False, picture=JUDGE_SIDE, augment=True, categories=categories
+                scale=scale,
+                nodes=self.nodes,
+                code=2 * JUDGE_HIDDEN,
+                patches=False,
+                picture=JUDGE_SIDE,
+                augment=True,
+                categories=categories,
             )
         sees = SYSTEMS[self.model].sees if self.model in SYSTEMS else ("patches",)
         return Recipe(

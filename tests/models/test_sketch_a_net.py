@@ -1,6 +1,7 @@
 """Sketch-a-Net: shapes by hand, trained by the same loop, saved with its categories."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,10 +29,48 @@ def test_layers_are_the_papers():
         (3, 1, 256),
         (3, 1, 256),
     ]
-    assert network.features(torch.zeros(1, 1, 225, 225)).shape == (1, 256, 7, 7)
+    assert network.features[:-1](torch.zeros(1, 1, 225, 225)).shape == (1, 256, 7, 7)
     assert network.eval().logits(torch.zeros(2, 225, 225, dtype=torch.uint8)).shape == (2, 5)
     with pytest.raises(UserError, match="two categories"):
         SketchANet(1)
+
+
+def test_dropout_is_the_sketchs_own():
+    """Half is dropped by the sketch's own numbers, and what is left counts twice; against torch's by hand."""
+    torch.manual_seed(0)
+    network = SketchANet(3).double()
+    pictures = torch.randint(0, 256, (4, 225, 225), dtype=torch.uint8)
+    chance = torch.randn(4, 1024, dtype=torch.float64)
+    hidden = network.first(network.features(pictures.double().unsqueeze(1) / 255)).clamp(min=0)
+    hidden = torch.where(chance[:, :512] > 0, hidden / 0.5, 0.0)
+    hidden = torch.where(chance[:, 512:] > 0, network.second(hidden).clamp(min=0) / 0.5, 0.0)
+    assert torch.allclose(network.logits(pictures, chance), network.last(hidden), rtol=1e-12, atol=0)
+    assert not torch.allclose(network.logits(pictures), network.logits(pictures, chance))
+
+
+def test_dropout_only_in_training():
+    recipe = options({"model": "sketch-a-net"}).recipe(1.0, ("bus", "cat"))
+    network = SketchANet(2)
+    sketches = [doodle("cat", 0), doodle("bus", 0)]
+    one, other = (prepare(sketches, recipe, seeds=[(seed, 0), (seed, 1)]) for seed in (0, 1))
+    other = replace(other, pictures=one.pictures)
+    assert network(one)[0]["category"] != network(other)[0]["category"]
+    assert network(one)[0]["category"] == network(one)[0]["category"]
+    network.eval()
+    assert network(one)[0]["category"] == network(other)[0]["category"]
+
+
+def test_resumed_is_uninterrupted(tmp_path):
+    common = {"model": "sketch-a-net", "preset": "small", "data": "doodles:200", "workers": 0, "gallery": 0}
+    sizes = {"batch": 4, "validate_every": 2, "save_every": 2, "validate_sketches": 4, "fall": "epochs"}
+    runs = []
+    for name, stretches in (("whole", [4]), ("parts", [2, 4])):
+        for number, steps in enumerate(stretches):
+            chosen = options({**common, **sizes, "run": str(tmp_path / name), "max_steps": steps})
+            train(chosen, resume=number > 0)
+        runs.append([row["loss"] for row in read_metrics(tmp_path / name)])
+    assert len(runs[0]) == 4
+    assert runs[0] == runs[1]
 
 
 def test_pictures():
@@ -79,10 +118,18 @@ def test_trained_by_the_same_loop_and_saved_with_its_categories(tmp_path):
     assert 0 <= about["accuracy"] <= 1
     assert about["sketches"] > 0
     assert about["categories"] == list(judge.categories)
-    with pytest.raises(UserError, match="sketch-a-net"):
+    with pytest.raises(UserError, match="is a judge"):
         gra2seq.load(run)
 
 
 def test_a_model_that_draws_is_not_a_judge(tiny_run):
     with pytest.raises(UserError, match="not a judge"):
         load_judge(tiny_run)
+
+
+@pytest.mark.parametrize("broken", [{"scale": None}, {"scale": "x"}, {"options": [1]}, {"options": "x"}])
+def test_a_broken_configuration_is_said(tmp_path, broken):
+    config = {"options": {"model": "sketch-a-net"}, "scale": 1.0, "categories": ["bus", "cat"], **broken}
+    (tmp_path / "config.json").write_text(json.dumps({k: v for k, v in config.items() if v is not None}))
+    with pytest.raises(UserError, match="not a configuration"):
+        load_judge(tmp_path)

@@ -74,7 +74,7 @@ class Batch:
     centres: Tensor  # (B, N, 2) pixels
     uniform: Tensor  # (B, nodes) random numbers of the patches: masks were drawn with them, centroids start by them
     links: Tensor | None  # (B, N, N) random numbers for random links
-    noise: Tensor | None  # (B, code) of the code; None in use, where the code is its mean
+    noise: Tensor | None  # (B, code) of the code, or of a judge's dropout; None in use: the code is its mean
     rows: Tensor  # (B, 1 + T, 5) stroke-5, the first one is the start of a sketch; scaled
     strokes: Tensor  # (B, 1 + S, 5) rows of what is left of the strokes; S is 0 for models that see none
     stroke_rows: Tensor  # (B,) how many of them are real

@@ -39,11 +39,12 @@ def load_judge(path: str | Path) -> Judge:
     path = Path(path)
     config = read_json(path / CONFIG, "judge")
     try:
-        chosen, categories = options(config["options"]), tuple(config["categories"])
-    except (KeyError, TypeError) as error:
+        chosen = options(dict(config["options"]))
+        scale, categories = float(config["scale"]), tuple(config["categories"])
+    except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
     if chosen.model != JUDGE:
         raise UserError(f"{path} holds {chosen.model}, not a judge: train one with `model: {JUDGE}`")
     network = SketchANet(len(categories))
     load_weights(path / WEIGHTS, network)
-    return Judge(network, chosen.recipe(float(config["scale"]), categories))
+    return Judge(network, chosen.recipe(scale, categories))

@@ -33,6 +33,8 @@ MODELS: dict[str, Callable[[Options], SketchModel]] = {
 
 def build(options: Options) -> SketchModel:
     """A network that draws, with fresh weights."""
+    if options.model == JUDGE:
+        raise UserError(f"{JUDGE} is a judge and draws nothing: give its folder as --judge")
     if options.model not in MODELS:
         raise UserError(f"unknown model {options.model!r}: one of {', '.join([*MODELS, JUDGE])}")
     return MODELS[options.model](options)

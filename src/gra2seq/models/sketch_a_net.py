@@ -7,9 +7,7 @@ from torch.nn import functional as F
 
 from gra2seq.data.batches import Batch
 from gra2seq.errors import UserError
-
-HIDDEN = 512
-DROPOUT = 0.5
+from gra2seq.options import JUDGE_HIDDEN as HIDDEN
 
 
 class SketchANet(nn.Module):
@@ -20,32 +18,38 @@ class SketchANet(nn.Module):
         if categories < 2:
             raise UserError(f"a classifier needs at least two categories, the data set has {categories}")
         self.features = nn.Sequential(
-            *_convolution(1, 64, 15, stride=3), nn.MaxPool2d(3, 2),  # 225 -> 71 -> 35
-            *_convolution(64, 128, 5), nn.MaxPool2d(3, 2),  # -> 31 -> 15
-            *_convolution(128, 256, 3, padding=1),
-            *_convolution(256, 256, 3, padding=1),
-            *_convolution(256, 256, 3, padding=1), nn.MaxPool2d(3, 2),  # -> 7
-        )  # fmt: skip
-        self.classify = nn.Sequential(
+            nn.Conv2d(1, 64, 15, stride=3), nn.ReLU(), nn.MaxPool2d(3, 2),  # 225 -> 71 -> 35
+            nn.Conv2d(64, 128, 5), nn.ReLU(), nn.MaxPool2d(3, 2),  # -> 31 -> 15
+            nn.Conv2d(128, 256, 3, padding=1), nn.ReLU(),
+            nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(),
+            nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2),  # -> 7
             nn.Flatten(),
-            nn.Linear(256 * 7 * 7, HIDDEN), nn.ReLU(), nn.Dropout(DROPOUT),
-            nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Dropout(DROPOUT),
-            nn.Linear(HIDDEN, categories),
         )  # fmt: skip
+        self.first = nn.Linear(256 * 7 * 7, HIDDEN)
+        self.second = nn.Linear(HIDDEN, HIDDEN)
+        self.last = nn.Linear(HIDDEN, categories)
+        for layer in self.modules():  # without batch norm a signal must keep its size from layer to layer
+            if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:
+                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+                nn.init.zeros_(layer.bias)
 
-    def logits(self, pictures: Tensor) -> Tensor:
-        """(B, 225, 225) of 0 to 255 -> (B, categories)"""
+    def logits(self, pictures: Tensor, chance: Tensor | None = None) -> Tensor:
+        """(B, 225, 225) of 0 to 255 -> (B, categories).
+
+        In training `chance` (B, 2 * HIDDEN) are normal numbers: what has a negative one is dropped. That is dropout of
+        a half that belongs to the sketch, so that a resumed run, or one of several processes, drops the same.
+        """
         scaled = pictures.to(next(self.parameters()).dtype).unsqueeze(1) / 255
-        logits: Tensor = self.classify(self.features(scaled))
+        hidden = F.relu(self.first(self.features(scaled)))
+        if chance is not None:
+            hidden = 2 * hidden * (chance[:, :HIDDEN] > 0)
+        hidden = F.relu(self.second(hidden))
+        if chance is not None:
+            hidden = 2 * hidden * (chance[:, HIDDEN:] > 0)
+        logits: Tensor = self.last(hidden)
         return logits
 
     def forward(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        logits = self.logits(batch.pictures)
+        logits = self.logits(batch.pictures, batch.noise if self.training else None)
         right = (logits.argmax(dim=-1) == batch.labels).float().mean()
         return {"category": F.cross_entropy(logits, batch.labels)}, {"accuracy": right}
-
-
-def _convolution(inputs: int, outputs: int, side: int, stride: int = 1, padding: int = 0) -> list[nn.Module]:
-    """With batch norm, which Sketch-a-Net (2015) has not: a judge is to be had in an hour (docs/decisions.md)."""
-    weights = nn.Conv2d(inputs, outputs, side, stride=stride, padding=padding, bias=False)
-    return [weights, nn.BatchNorm2d(outputs), nn.ReLU()]
