@@ -97,6 +97,15 @@ def test_masks_nest():
         assert not (few & ~many).any()
 
 
+def test_the_first_patches_have_the_same_numbers_in_every_model():
+    few, usual, many = (Draws.make(7, seed=1, nodes=nodes).numbers for nodes in (8, 20, 64))
+    assert few.shape == (7, 8)
+    assert many.shape == (7, 64)
+    assert (few == usual[:, :8]).all()
+    assert (usual == many[:, :20]).all()
+    assert len(np.unique(many)) == many.size
+
+
 def test_a_hole_masks_the_centres_in_it_and_rubs_out_its_ink():
     sketch = Sketch.from_strokes([[[0, 0], [100, 0]], [[0, 100], [100, 100]]])
     seen = look(sketch, CANVAS, holes=[(-10, -10, 30, 30)])

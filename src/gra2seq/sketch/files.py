@@ -64,6 +64,13 @@ def check_target(path: str | Path) -> None:
         raise UserError(f"{path} cannot be written: choose a place you may write to")
 
 
+def beside(path: str | Path, word: str) -> Path:
+    """Where the answer to a file of drawings goes unless said otherwise: cat.svg -> cat-healed.svg."""
+    path = Path(path)
+    form = _form(path, READERS)
+    return path.with_name(f"{path.name[: -len(form)]}-{word}{form}")
+
+
 def _form(path: Path, known: Iterable[str]) -> str:
     name = path.name.lower()
     for suffix in known:

@@ -246,8 +246,12 @@ class Draws:
 
     @staticmethod
     def make(sketches: int, seed: int, nodes: int = NODES) -> Draws:
-        numbers = np.random.Generator(np.random.PCG64(seed)).random((sketches, nodes), dtype=np.float32)
-        return Draws(numbers, seed)
+        """The first patches of a sketch have the same numbers, however many `nodes` a model has."""
+        usual, more = (
+            np.random.Generator(np.random.PCG64(start)).random((sketches, width), dtype=np.float32)
+            for start, width in ((seed, NODES), ((seed, NODES), max(nodes - NODES, 0)))
+        )
+        return Draws(np.concatenate([usual, more], axis=1)[:, :nodes].copy(), seed)  # a file holds whole arrays
 
     def save(self, path: str | Path) -> None:
         with whole_file(path) as temporary:
