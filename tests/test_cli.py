@@ -130,6 +130,17 @@ def test_a_store_is_read_where_a_file_is(call, tmp_path, tiny_run, cat):
     assert code == 0, err
 
 
+def test_without_out_the_answer_lies_beside_the_file(call, tiny_run, cat):
+    code, out, _ = call("heal", cat, "--model", tiny_run, "--json")
+    assert code == 0
+    assert json.loads(out)["files"] == [str(cat.with_name("cat-healed.ndjson"))]
+    assert call("redraw", cat, "--model", tiny_run)[0] == 0
+    assert cat.with_name("cat-redrawn.ndjson").exists()
+    code, _, err = call("heal", cat, cat, "--model", tiny_run)
+    assert code == 2
+    assert "-o FILE" in err
+
+
 def test_several_drawings_as_svg_are_numbered_files(call, tmp_path):
     write(tmp_path / "a.ndjson", [("", sketch) for sketch in doodles(3)])
     code, out, _ = call("data", "convert", tmp_path / "a.ndjson", "-o", tmp_path / "b.svg", "--json")
@@ -266,7 +277,8 @@ def test_compare_then_use_what_it_trained(call, tmp_path, cat):
         (name, mask) for name in ("sketch-rnn", "sketch-lattice") for mask in (0.0, 0.3)
     ]
     assert [one["sketches_seen"] for one in found["systems"]] == [48, 48]
-    assert {"comparison.md", "comparison.json", "healed.png", "curves.png"} <= set(files_in(folder))
+    assert {f"comparison.{form}" for form in ("md", "json", "csv", "tex")} <= set(files_in(folder))
+    assert {"healed.png", "healed.svg", "curves.png", "curves.svg"} <= set(files_in(folder))
     for name in ("sketch-rnn", "sketch-lattice"):
         code, _, err = call("heal", cat, "--model", folder / name, "--mask-prob", 0.3, "-o", tmp_path / "healed.svg")
         assert code == 0, err

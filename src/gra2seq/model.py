@@ -99,15 +99,16 @@ class Model:
         *,
         temperature: float = TEMPERATURE,
         seed: int = 0,
-        first: int = 0,
+        first: int | Ints = 0,
         max_points: int | None = None,
         lengths: NDArray[np.integer] | None = None,
         tries: int | None = None,
     ) -> list[Sketch]:
         """A sketch for each code, in a box of about 255 around the origin. Sketch i depends on its code, seed and i.
 
-        `first` is the number of the first one, for those who draw a long list in parts. Of several `tries` (default:
-        the model's) the one is kept that reads best: encoded again, its code is nearest to the one it was drawn from.
+        `first` is the number of the first one, for those who draw a long list in parts, or the numbers of all. Of
+        several `tries` (default: the model's) the one is kept that reads best: encoded again, its code is nearest to
+        the one it was drawn from.
         """
         tries = self.options.tries if tries is None else tries
         if tries < 1:
@@ -120,15 +121,16 @@ class Model:
         if not torch.isfinite(array).all():
             raise UserError("codes hold NaN or infinite numbers: encode the sketches again")
         most = self.options.max_points if max_points is None else max_points
+        numbers = first + np.arange(len(array)) if isinstance(first, int) else first
         drawn: list[Sketch] = []
         for part in _parts(len(array)):
             code = array[part].to(self.device)
             fixed = None if lengths is None else torch.as_tensor(lengths[part])
-            best = self._try(code, temperature, _noise(seed, first, part, most), fixed)
+            best = self._try(code, temperature, _noise(seed, numbers[part], most), fixed)
             if tries > 1 and temperature > 0:  # at 0 there is one drawing
                 off = self._misread(best, code)
                 for attempt in range(1, tries):
-                    other = self._try(code, temperature, _noise(seed, first, part, most, attempt), fixed)
+                    other = self._try(code, temperature, _noise(seed, numbers[part], most, attempt), fixed)
                     off_other = self._misread(other, code)
                     best = [o if closer else b for o, b, closer in zip(other, best, off_other < off, strict=True)]
                     off = np.minimum(off, off_other)
@@ -282,11 +284,11 @@ def _parts(count: int) -> Iterator[slice]:
         yield slice(start, min(start + BATCH, count))
 
 
-def _noise(seed: int, first: int, part: slice, most: int, attempt: int = 0) -> Tensor:
+def _noise(seed: int, numbers: Ints, most: int, attempt: int = 0) -> Tensor:
     """(B, most, 4) two uniforms and two normals a step, from (seed, number of the sketch, attempt)."""
     blocks = []
-    for number in range(part.start, part.stop):
-        random = generator(seed, first + number, *([attempt] if attempt else []))
+    for number in numbers.tolist():
+        random = generator(seed, number, *([attempt] if attempt else []))
         uniform, normal = random.random((most, 2), np.float32), random.standard_normal((most, 2), np.float32)
         blocks.append(np.concatenate([uniform, normal], axis=1))
     return torch.from_numpy(np.stack(blocks))

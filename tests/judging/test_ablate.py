@@ -2,22 +2,22 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 
-from gra2seq.judging.ablate import VARIANTS, ablate
+import pytest
+
+from gra2seq.errors import UserError
+from gra2seq.judging.ablate import PAPER_NAMES, VARIANTS, ablate
+from gra2seq.judging.judge import Judge
+from gra2seq.judging.tables import beside_paper
+from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import options
+
+TINY = {"preset": "tiny", "data": "doodles:150", "max_steps": 3, "workers": 0, "gallery": 0}
 
 
 def test_variants_differ_in_one_switch_and_are_reused(tmp_path):
-    chosen = options(
-        {
-            "preset": "tiny",
-            "data": "doodles:150",
-            "run": str(tmp_path / "a"),
-            "max_steps": 3,
-            "workers": 0,
-            "gallery": 0,
-        }
-    )
+    chosen = options({**TINY, "run": str(tmp_path / "a")})
     reports = []
     rows = ablate(chosen, lambda _: nullcontext(reports.append), masks=[0.0, 0.3])
     assert [(row["model"], row["mask"]) for row in rows] == [(name, mask) for name in VARIANTS for mask in (0.0, 0.3)]
@@ -30,3 +30,25 @@ def test_variants_differ_in_one_switch_and_are_reused(tmp_path):
     assert trained == 9
     assert ablate(chosen, lambda _: nullcontext(reports.append), masks=[0.0, 0.3]) == rows
     assert len([report for report in reports if not report.note]) == trained, "nothing is trained twice"
+    with pytest.raises(UserError, match="max_steps=3, not 4"):
+        ablate(replace(chosen, max_steps=4), lambda _: nullcontext(reports.append))
+    text = beside_paper(rows, PAPER_NAMES)
+    for figure in ("94.05", "56.88", "57.50"):
+        assert f" {figure} |" in text, "the paper's Ret@1 on DS3, of Tables 1, 3 and 4"
+
+
+@pytest.mark.parametrize(
+    ("more", "masks", "categories", "said"),
+    [
+        ({"model": "sketch-rnn"}, [0.0], None, "sketch-rnn has no synonymous links"),
+        ({"patience": 2}, [0.0], None, "patience"),
+        ({}, [7.0], None, "probability"),
+        ({}, [0.0], ("bus", "cat"), "judge"),
+    ],
+)
+def test_what_cannot_work_is_said_before_training(tmp_path, more, masks, categories, said):
+    judge = Judge(SketchANet(2), options({"model": "sketch-a-net"}).recipe(1.0, categories)) if categories else None
+    chosen = options({**TINY, "run": str(tmp_path / "a"), **more})
+    with pytest.raises(UserError, match=said):
+        ablate(chosen, lambda _: nullcontext(lambda _: None), masks=masks, judge=judge)
+    assert not list(tmp_path.iterdir())

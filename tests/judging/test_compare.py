@@ -2,6 +2,7 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 
@@ -66,9 +67,21 @@ def test_tables_gallery_and_curves(compared, tmp_path):
     write_comparison(found, tmp_path)
     assert len(json.loads((tmp_path / "comparison.json").read_text())["rows"]) == 18
     models = {name: load(folder / name) for name in ("sketch-rnn", "sketch-lattice+")}
-    write_wall(models, open_dataset("doodles:150"), tmp_path / "wall.png")
-    draw_curves({name: folder / name for name in models}, 16, tmp_path / "curves.png")
-    assert all((tmp_path / name).stat().st_size > 1000 for name in ("wall.png", "curves.png"))
+    write_wall(models, open_dataset("doodles:150"), tmp_path / "wall")
+    draw_curves({name: folder / name for name in models}, 16, tmp_path / "curves")
+    assert all((tmp_path / name).stat().st_size > 1000 for name in ("wall.png", "wall.svg", "curves.png", "curves.svg"))
+
+
+def test_deviation_ceiling_and_a_rate_that_is_not_known(compared, tmp_path):
+    _, (one, *_), _, _ = compared
+    rows = [{**one.rows[0], "seed": seed, "rec": 0.5 + 0.1 * seed, "ceiling": 0.75} for seed in (0, 1)]
+    found = [replace(one, rows=rows, rate=None)]
+    text = comparison(found)
+    assert "| 55.00 ± 7.07 |" in text
+    assert "ceiling of Rec 75.00 %" in text
+    assert "| – |" in text.splitlines()[-1]
+    write_comparison(found, tmp_path)
+    assert json.loads((tmp_path / "comparison.json").read_text())["systems"][0]["sketches_per_second"] is None
 
 
 def silent(_):
@@ -135,7 +148,8 @@ def test_stopped_in_the_middle_it_goes_on(tmp_path):
         ({"max_minutes": 1}, [0.0], "max_minutes"),
         ({"patience": 2}, [0.0], "patience"),
         ({"links": "temporal"}, [0.0], "makes sketch-healer what it is"),
-        ({}, [1.5], "probabilities"),
+        ({}, [1.5], "probability"),
+        ({"snap": 8}, [0.0], "snap"),
         ({"data": "nowhere.ndjson"}, [0.0], "nowhere"),
     ],
 )
@@ -154,7 +168,7 @@ def test_what_would_not_be_equal_or_cannot_work_is_said_at_once(tmp_path, more, 
 
 def test_another_judge_is_said_at_once(tmp_path):
     judge = Judge(SketchANet(2), options({"model": "sketch-a-net"}).recipe(1.0, ("bus", "cat")))
-    with pytest.raises(UserError, match="other categories"):
+    with pytest.raises(UserError, match="train a judge on the same categories"):
         compare(lambda _: options({**TINY, "run": str(tmp_path)}), ["sp-gra2seq"], silent, judge=judge)
 
 

@@ -57,6 +57,13 @@ def test_settings_stay_apart():
     assert len(summary([row(), *others])) == 6
 
 
+def test_tries_are_said_and_stay_apart():
+    rows = [row(tries=1), row(tries=8, rec=0.6)]
+    assert [found["tries"] for found in summary(rows)] == [1, 8]
+    assert to_markdown(rows).count("the best read of 8 drawings each") == 1
+    assert "tries" in to_csv(rows).splitlines()[0].split(",")
+
+
 def test_csv_keeps_every_row():
     lines = list(csv.DictReader(io.StringIO(to_csv([row(), row(seed=1, rec=None, ceiling=None, model='a,"b"')]))))
     assert lines[0]["categories"] == "bird; car"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from gra2seq.cli.common import app, say
 from gra2seq.errors import UserError
@@ -16,16 +17,28 @@ __all__ = ["app", "data", "drawing", "judging", "main", "making", "several"]
 
 
 def several(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "--links", "--systems")) -> list[str]:
-    """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option."""
+    """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option.
+
+    What cannot be a value of it (a word behind masks, name=value or a path behind names) is an argument again.
+    """
     spread: list[str] = []
     current = ""
     for word in words:
         if word.startswith("-"):
             current = word if word in options else ""
         elif current and spread[-1] != current:
-            spread.append(current)
+            if _fits(word, current):
+                spread.append(current)
+            else:
+                current = ""
         spread.append(word)
     return spread
+
+
+def _fits(word: str, option: str) -> bool:
+    if option == "--mask":
+        return word.replace(".", "", 1).replace("e-", "", 1).isdigit()
+    return option == "--data" or ("=" not in word and not Path(word).exists())
 
 
 def main() -> None:

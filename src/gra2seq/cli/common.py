@@ -31,7 +31,10 @@ ModelFolder = Annotated[
 ]
 Temperature = Annotated[float, typer.Option(help="0 draws the likeliest line, 1 the full variety.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed draws the same sketch.")]
-Out = Annotated[Path, typer.Option("--out", "-o", help=".svg, .png, .ndjson, .json or .npz")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help=".svg, .png, .ndjson, .json or .npz. Default: beside the file, -healed or so."),
+]
 Tries = Annotated[
     int | None,
     typer.Option(min=1, help="Draw each so often, keep the one whose code comes back nearest. Default: the model's."),
@@ -39,6 +42,9 @@ Tries = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
 RunFolder = Annotated[
     Path | None, typer.Argument(help="Folder of a run, or shipped; without it an untrained model is judged.")
+]
+Untrained = Annotated[
+    bool, typer.Option("--untrained", help="Judge what the run's training started from: same options, fresh weights.")
 ]
 Limit = Annotated[int, typer.Option(min=1, help="Take at most so many sketches of all files.")]
 
@@ -71,12 +77,15 @@ def read_drawings(paths: list[Path], limit: int) -> list[Sketch]:
     return sketches
 
 
-def model_or_fresh(run: Path | None, preset: str, seed: int, scale: float) -> tuple[Model, str]:
+def model_or_fresh(run: Path | None, preset: str, seed: int, scale: float, fresh: bool = False) -> tuple[Model, str]:
+    """The model of a run, or with `fresh` what its training started from; without a run one of the preset and seed."""
     from gra2seq.model import load, untrained
     from gra2seq.options import options
 
     if run is not None:
         model = load(run)
-        return model, model.options.model
+        if fresh:
+            model = untrained(model.options, model.recipe.scale, model.categories)
+        return model, f"{model.options.model} (untrained)" if fresh else model.options.model
     chosen = options({"preset": preset, "seed": seed})
     return untrained(chosen, scale), f"{chosen.model} (untrained {preset}, seed {seed})"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @app.command()
 def redraw(
     files: Files,
-    out: Out,
+    out: Out = None,
     model: ModelFolder = None,
     temperature: Temperature = 0.24,
     tries: Tries = None,
@@ -39,13 +39,13 @@ def redraw(
     as_json: AsJson = False,
 ) -> None:
     """Draw sketches again from their codes."""
-    _draw_again(files, model, out, 0.0, [], 1, temperature, tries, seed, limit, as_json)
+    _draw_again(files, model, out or _answer(files, "redrawn"), 0.0, [], 1, temperature, tries, seed, limit, as_json)
 
 
 @app.command()
 def heal(
     files: Files,
-    out: Out,
+    out: Out = None,
     model: ModelFolder = None,
     mask_prob: Annotated[float, typer.Option(help="Probability that a patch is wiped before healing.")] = 0.0,
     hole: Annotated[
@@ -60,7 +60,8 @@ def heal(
 ) -> None:
     """Draw damaged sketches whole again. With --mask-prob or --hole the damage is done first."""
     holes = [_hole(text) for text in hole or []]
-    _draw_again(files, model, out, mask_prob, holes, samples, temperature, tries, seed, limit, as_json)
+    target = out or _answer(files, "healed")
+    _draw_again(files, model, target, mask_prob, holes, samples, temperature, tries, seed, limit, as_json)
 
 
 @app.command()
@@ -128,6 +129,14 @@ def _draw_again(
     written = write(out, [("", sketch) for sketch in healed])
     answer = {"sketches": len(sketches), "drawn": len(healed), "files": [str(path) for path in written]}
     reply(as_json, answer, f"{len(healed)} drawings are in {', '.join(map(str, written[:3]))}")
+
+
+def _answer(files: list[Path], word: str) -> Path:
+    from gra2seq.sketch.files import beside
+
+    if len(files) > 1:
+        raise UserError("several files become one: say which with -o FILE")
+    return beside(files[0], word)
 
 
 def _hole(text: str) -> Hole:

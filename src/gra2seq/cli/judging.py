@@ -12,11 +12,13 @@ from gra2seq.cli.common import (
     AsJson,
     RunFolder,
     Tries,
+    Untrained,
     app,
     model_or_fresh,
     say,
     sources,
 )
+from gra2seq.errors import UserError
 
 Masks = Annotated[list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")]
 Seeds = Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")]
@@ -42,6 +44,7 @@ def evaluate(
         typer.Option("--out", "-o", help="Folder for tables and galleries; default: evaluation/ in the run."),
     ] = None,
     gallery: Annotated[int, typer.Option(min=1, help="Sketches of the galleries, evenly spread over the split.")] = 10,
+    fresh: Untrained = False,
     preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
     as_json: AsJson = False,
@@ -55,11 +58,13 @@ def evaluate(
     from gra2seq.training.progress import counting
 
     dataset = open_dataset(sources(source), name=name)
-    model, title = model_or_fresh(run, preset, seed, dataset.scale)
+    model, title = model_or_fresh(run, preset, seed, dataset.scale, fresh)
     drawing = {"tries": tries, "least_pen_temperature": pen_temperature}
     changes = {name: value for name, value in drawing.items() if value is not None}
     model.options = options({**as_dict(model.options), **changes})
-    folder = out or (run / "evaluation" if run and run.is_dir() else None)
+    folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)
+    if folder and folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file: --out names a folder for tables and galleries")
     masks = mask or [0.0, 0.1, 0.3]
     with counting(say) as progress:
         rows = judging.evaluate(
@@ -75,7 +80,8 @@ def evaluate(
             progress=progress,
         )
         if folder:
-            stem = f"{dataset.name}-{split}"
+            stem = "-".join([dataset.name, split, *([] if direction == "redrawn" else ["original-queries"])])
+            stem += "".join(f"-{name}-{value}" for name, value in changes.items())  # not the model's own way
             judging.write_tables(rows, folder, stem)
             judging.write_galleries(
                 model, dataset, folder, stem, split=split, masks=masks, most=gallery, progress=progress
@@ -95,10 +101,11 @@ def ablate(
     as_json: AsJson = False,
 ) -> None:
     """Random links against synonymous ones, clustering off against on: the paper's Tables 3 and 4."""
+    from gra2seq.judging.ablate import PAPER_NAMES
     from gra2seq.judging.ablate import ablate as run_ablation
     from gra2seq.judging.evaluate import write_tables
     from gra2seq.judging.judge import load_judge
-    from gra2seq.judging.tables import to_markdown
+    from gra2seq.judging.tables import beside_paper
     from gra2seq.options import read_options
     from gra2seq.training.loop import Stopped
     from gra2seq.training.manifest import rank
@@ -120,7 +127,7 @@ def ablate(
     if rank() != 0:  # of several processes one answers
         return
     write_tables(rows, Path(options.run), "ablation")
-    print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
+    print(json.dumps({"rows": rows}) if as_json else beside_paper(rows, PAPER_NAMES))
 
 
 @app.command()
@@ -169,9 +176,9 @@ def compare(
     finished = {one.system: folder / one.system for one in found if not one.error}
     if finished:
         dataset = open_dataset(whole.data, name=whole.dataset or None)
-        comparing.write_wall({name: load(run) for name, run in finished.items()}, dataset, folder / "healed.png")
-        comparing.draw_curves(finished, whole.batch, folder / "curves.png")
-    print(json.dumps(comparing.as_json(found)) if as_json else comparing.comparison(found))
+        comparing.write_wall({name: load(run) for name, run in finished.items()}, dataset, folder / "healed")
+        comparing.draw_curves(finished, whole.batch, folder / "curves")
+    print(json.dumps(comparing.as_json(found), allow_nan=False) if as_json else comparing.comparison(found))
     if len(finished) < len(found):
         raise typer.Exit(1)
 
@@ -187,6 +194,7 @@ def synonyms(
     most: Annotated[
         int | None, typer.Option(min=1, help="At most so many in all, spread evenly over those of --limit.")
     ] = None,
+    fresh: Untrained = False,
     preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
     as_json: AsJson = False,
@@ -201,7 +209,7 @@ def synonyms(
     sketches = labelled(sources(source), limit)
     if most is not None:
         sketches = [sketches[number] for number in spread(len(sketches), most)]
-    model, _ = model_or_fresh(run, preset, seed, 30.0)
+    model, _ = model_or_fresh(run, preset, seed, 30.0, fresh)
     with counting(say) as progress:
         rows = count(
             model, sketches, tuple(links or PROXIMITIES), lambda done: progress("sketches", done, len(sketches))

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from gra2seq.data.datasets import open_dataset
-from gra2seq.judging.evaluate import Progress, evaluate
+from gra2seq.errors import UserError
+from gra2seq.judging.evaluate import Progress, check_terms, evaluate
 from gra2seq.judging.judge import Judge
+from gra2seq.judging.tables import NO_CLUSTERS, RANDOM_LINKS
 from gra2seq.model import load
 from gra2seq.options import Options
-from gra2seq.training.checkpoint import CONFIG
+from gra2seq.training.checkpoint import CONFIG, read_json
 from gra2seq.training.loop import Watch, train
 from gra2seq.training.manifest import rank
 
@@ -23,6 +25,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "random links": {"links": "random"},
     "no clustering": {"clusters": 0},
 }
+
+# Their lines in the paper's Tables 3 and 4.
+PAPER_NAMES = dict(zip(VARIANTS, ("SP-gra2seq", RANDOM_LINKS, NO_CLUSTERS), strict=True))
 
 Show = Callable[[Options], AbstractContextManager[Watch]]
 
@@ -37,13 +42,19 @@ def ablate(
     counting: Callable[[], AbstractContextManager[Progress | None]] = nullcontext,
 ) -> list[dict[str, Any]]:
     """Train every variant in a folder of its own below `options.run` (or go on, or reuse), judge all alike."""
+    if options.model != "sp-gra2seq":
+        raise UserError(
+            f"the ablations are of sp-gra2seq; {options.model} has no synonymous links and clusters to lose"
+        )
+    check_budget(options)
     dataset = open_dataset(options.data, name=options.dataset or None)
+    check_terms(dataset, masks, judge)
     rows = []
     for title, changes in VARIANTS.items():
         run = Path(options.run) / title.replace(",", "").replace(" ", "-")
         variant = replace(options, run=str(run), **changes)
         with show(variant) as watch:
-            train(variant, resume=(run / CONFIG).exists(), watch=watch)
+            train(variant, resume=begun(variant), watch=watch)
         if rank() != 0:  # of several processes one judges
             continue
         with counting() as progress:
@@ -58,3 +69,22 @@ def ablate(
                 progress=progress,
             )
     return rows
+
+
+def check_budget(options: Options) -> None:
+    """Those that are compared see the same number of sketches."""
+    if options.max_minutes or options.patience:
+        raise UserError("max_minutes and patience would give each run another number of sketches: leave them 0")
+
+
+def begun(options: Options) -> bool:
+    """There is such a run already, to go on with or to reuse; one with another budget is no such run."""
+    config = Path(options.run) / CONFIG
+    if not config.exists():
+        return False
+    before = read_json(config, "configuration of the run")["options"].get("max_steps")
+    if before != options.max_steps:
+        raise UserError(
+            f"{options.run} was trained for max_steps={before}, not {options.max_steps}: choose another run=…"
+        )
+    return True

@@ -18,23 +18,22 @@ from matplotlib.figure import Figure
 
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.errors import UserError
-from gra2seq.judging.ablate import Show
-from gra2seq.judging.evaluate import SHOWN, Progress, evaluate, spread, stored_draws
+from gra2seq.judging.ablate import Show, begun, check_budget
+from gra2seq.judging.evaluate import SHOWN, Progress, check_terms, evaluate, spread, stored_draws
 from gra2seq.judging.figures import save_figure
 from gra2seq.judging.judge import Judge
-from gra2seq.judging.tables import paper_row, summary
+from gra2seq.judging.sheet import write_sheet
+from gra2seq.judging.tables import DASH, FORMATS, beside_paper
 from gra2seq.model import Model, load
 from gra2seq.models import trained_size
 from gra2seq.options import PRESETS, SYSTEMS, Options
-from gra2seq.sketch.picture import Picture, contact_sheet, write_png
+from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.training.checkpoint import CONFIG, LAST, WEIGHTS, read_json, read_progress
+from gra2seq.training.checkpoint import LAST, WEIGHTS, read_progress
 from gra2seq.training.gallery import damaged_picture
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.manifest import rank
 from gra2seq.whole import whole_file
-
-BESIDE = "DS3"  # the paper's hardest set: its figures stand beside data that the paper does not have
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Compared:
     seconds: float = 0.0  # of training, validations and galleries with it
     sketches: int = 0  # seen in training
     judged_at: int = 0  # sketches seen by the weights that are judged: the best of the validation split
-    rate: float = 0.0  # sketches a second while it learns
+    rate: float | None = None  # sketches a second while it learns; None after too few steps to tell
     error: str = ""
 
 
@@ -93,13 +92,8 @@ def _one(
 ) -> Compared:
     run = Path(options.run)
     dataset = open_dataset(options.data, name=options.dataset or None)
-    there = (run / CONFIG).exists()
-    if there:
-        before = read_json(run / CONFIG, "configuration of the run")["options"].get("max_steps")
-        if before != options.max_steps:
-            raise UserError(f"{run} was trained for max_steps={before}, not {options.max_steps}: choose another run=…")
     with show(options) as watch:
-        train(options, resume=there, watch=watch)
+        train(options, resume=begun(options), watch=watch)
     if rank() != 0:  # of several processes one judges
         return Compared(name, [])
     model, trained = load(run), read_progress(run / LAST)
@@ -108,6 +102,7 @@ def _one(
             model, dataset, name=name, masks=masks, seeds=seeds, judge=judge, keep=run / "kept", progress=progress
         )
     rates = [row["sketches_per_second"] for row in read_metrics(run)]
+    steady = [rate for rate in rates if rate is not None and np.isfinite(rate)]
     return Compared(
         name,
         rows,
@@ -115,7 +110,7 @@ def _one(
         seconds=float(trained["seconds"]),
         sketches=int(trained["step"]) * options.batch,
         judged_at=int(read_progress(run / WEIGHTS)["step"]) * options.batch,
-        rate=float(np.nanmedian(np.array(rates, float))),
+        rate=float(np.median(steady)) if steady else None,
     )
 
 
@@ -128,44 +123,22 @@ def _checked(
         raise UserError(f"unknown system {', '.join(unknown)}: one of {', '.join(SYSTEMS)}")
     chosen = {name: options_of(name) for name in dict.fromkeys(systems)}
     for name, options in chosen.items():
-        if options.max_minutes or options.patience:
-            raise UserError("max_minutes and patience would give each system another number of sketches: leave them 0")
+        check_budget(options)
+        if options.snap != 1:
+            raise UserError("snap moves the patches of each system by another share of their side: leave it 1")
         own = {key: value for key, value in SYSTEMS[name].sizes.items() if key not in PRESETS[options.preset]}
         lost = [key for key, value in own.items() if getattr(options, key) != value]
         if lost:
             raise UserError(f"{', '.join(lost)} makes {name} what it is: leave it out of the configuration")
-    if any(not 0 <= mask <= 1 for mask in masks):
-        raise UserError(f"masks {', '.join(map(str, masks))} must be probabilities from 0 to 1")
     first = next(iter(chosen.values()))
-    dataset = open_dataset(first.data, name=first.dataset or None)
-    if judge is not None and judge.categories != dataset.categories:
-        raise UserError(f"the judge tells {', '.join(judge.categories)}; {dataset.name} has other categories")
+    check_terms(open_dataset(first.data, name=first.dataset or None), masks, judge)
     return chosen
 
 
 def comparison(found: Sequence[Compared]) -> str:
     """Tables 1 and 2 of the paper in Markdown, its figures beside ours, and what each system costs."""
-    rows = summary([row for system in found for row in system.rows])
-    lines = []
-    for mask in dict.fromkeys(row["mask"] for row in rows):
-        there = [row for row in rows if row["mask"] == mask]
-        data = there[0]["data"]
-        beside = data.removesuffix("-small") if data.removesuffix("-small") in ("DS1", "DS2", "DS3") else BESIDE
-        lines += [
-            f"Masked: {100 * mask:g} %. Ours on {data} ({', '.join(there[0]['categories'])}; gallery "
-            f"{there[0]['gallery']}), the paper's on {beside} (gallery of 2,500 a category).",
-            "",
-            "| system | Rec % | Ret@1 % | Ret@10 % | Ret@50 % | Chamfer x 100 | paper: Rec % | Ret@1 % | Ret@10 % | "
-            "Ret@50 % |",
-            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-        ]
-        for row in there:
-            paper = paper_row(row["model"], beside, mask)
-            theirs = [None] * 4 if paper is None else [paper["rec"], *paper["ret"].values()]
-            ours = [row[name] for name in ("rec", "ret_1", "ret_10", "ret_50", "chamfer")]
-            cells = ["–" if value is None else f"{100 * value:.2f}" for value in (*ours, *theirs)]
-            lines.append(f"| {row['model']} | {' | '.join(cells)} |")
-        lines.append("")
+    rows = [row for system in found for row in system.rows]
+    lines = [beside_paper(rows)] if rows else []
     lines += [
         "| system | sees | parameters | sketches seen | by those judged | time, validations included | sketches/s |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
@@ -178,9 +151,13 @@ def comparison(found: Sequence[Compared]) -> str:
             continue
         lines.append(
             f"| {system.system} | {sees} | {system.parameters / 1e6:.2f} M | {system.sketches:,} | "
-            f"{system.judged_at:,} | {system.seconds / 60:.1f} min | {system.rate:.0f} |"
+            f"{system.judged_at:,} | {system.seconds / 60:.1f} min | {_whole(system.rate)} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _whole(rate: float | None) -> str:
+    return DASH if rate is None else f"{rate:.0f}"
 
 
 def as_json(found: Sequence[Compared]) -> dict[str, Any]:
@@ -200,9 +177,12 @@ def as_json(found: Sequence[Compared]) -> dict[str, Any]:
 
 
 def write_comparison(found: Sequence[Compared], folder: Path) -> None:
-    """comparison.md and comparison.json."""
-    for name, text in (("md", comparison(found)), ("json", json.dumps(as_json(found), indent=1))):
-        with whole_file(folder / f"comparison.{name}") as temporary:
+    """comparison.md, .json, and the rows as .csv and .tex."""
+    rows = [row for one in found for row in one.rows]
+    texts = {".md": comparison(found), ".json": json.dumps(as_json(found), indent=1, allow_nan=False)}
+    texts.update({suffix: FORMATS[suffix](rows) for suffix in (".csv", ".tex") if rows})
+    for suffix, text in texts.items():
+        with whole_file(folder / f"comparison{suffix}") as temporary:
             temporary.write_text(text)
 
 
@@ -218,7 +198,7 @@ def write_wall(models: dict[str, Model], dataset: Dataset, path: Path, mask: flo
             columns.append([damaged_picture(s, model.recipe, d, mask) for s, d in zip(sketches, draws, strict=True)])
         columns.append(list(model.heal(sketches, mask_prob=mask, draws=draws)))
     rows = [list(row) for row in zip(*columns, strict=True)]
-    write_png(path, contact_sheet(rows, size=128, titles=("original", "damaged", *models)))
+    write_sheet(path, rows, ("original", "damaged", *models))
 
 
 def draw_curves(runs: dict[str, Path], batch: int, path: Path) -> None:
@@ -232,4 +212,5 @@ def draw_curves(runs: dict[str, Path], batch: int, path: Path) -> None:
     axes.set_ylabel("minus log-likelihood of a sketch of the valid split")
     axes.legend(fontsize=8, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
-    save_figure(figure, path)
+    for suffix in (".png", ".svg"):
+        save_figure(figure, path.with_name(path.name + suffix))

@@ -7,16 +7,14 @@ stopped goes on there.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
@@ -29,25 +27,23 @@ from gra2seq.judging.chamfer import chamfer
 from gra2seq.judging.judge import Judge
 from gra2seq.judging.recognition import recognition
 from gra2seq.judging.retrieval import ranks
+from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import FORMATS
 from gra2seq.model import Model
-from gra2seq.options import IN_USE
+from gra2seq.options import as_dict
 from gra2seq.sketch.masking import Draws
-from gra2seq.sketch.picture import Picture, contact_sheet, write_png
+from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
-from gra2seq.sketch.svg import NOT_XML, write_svg
-from gra2seq.sketch.svg_tree import NAMESPACE
 from gra2seq.training.gallery import damaged_picture
 from gra2seq.whole import whole_file
 
 KS = (1, 10, 50)
 DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its original (METHOD), or the other way round
-MASK_SEED = 2023  # of the draws of a benchmark
+MASK_SEED, MASK_VERSION = 2023, 3  # of the draws of a benchmark, and of how they are made
 BATCH = 256
 UNKNOWN = -1  # the judge's word on an empty drawing
 SHOWN = 10  # sketches of a gallery, and columns of a larger one
 GALLERY_ROWS = ("original", "damaged", "redrawn")
-CELL, GAP = 160, 10  # of a gallery, in pixels
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
 
@@ -102,7 +98,7 @@ def evaluate(
     rows = []
     for mask in dict.fromkeys(masks):
         for seed in dict.fromkeys(seeds):
-            kept = keep / f"mask-{mask:g}-seed-{seed}-{who}.safetensors" if keep else None
+            kept = keep / f"mask-{mask}-seed-{seed}-{who}.safetensors" if keep else None
             judged = Judged.load(kept) if kept and kept.exists() else None
             if judged is None:
                 judged = _judge(model, dataset, indices, draws.numbers, mask, seed, judge, tell)
@@ -164,12 +160,12 @@ def write_galleries(
     places = spread(len(indices), most)
     sketches = [dataset.store[int(index)] for index in indices[places]]
     bands = [slice(start, start + SHOWN) for start in range(0, len(sketches), SHOWN)]
-    titles = [NOT_XML.sub("?", sketch.category) if len(bands) == 1 else "" for sketch in sketches[bands[0]]]
+    titles = [sketch.category if len(bands) == 1 else "" for sketch in sketches[bands[0]]]
     tell = progress or (lambda *_: None)
     written = []
     for number, mask in enumerate(every := list(dict.fromkeys(masks)), 1):
         codes = model.encode(sketches, draws=draws[places], mask_prob=mask)
-        drawn = [model.draw(codes[[i]], seed=seed, first=place)[0] for i, place in enumerate(places.tolist())]
+        drawn = model.draw(codes, seed=seed, first=places)
         damaged = [
             damaged_picture(s, model.recipe, draws[place], mask) for s, place in zip(sketches, places, strict=True)
         ]
@@ -178,11 +174,7 @@ def write_galleries(
             [*row[band]] for band in bands for row in (sketches, damaged, shown)
         ]
         labels = GALLERY_ROWS * len(bands)
-        png, svg = (folder / f"{name}-mask-{mask:g}{suffix}" for suffix in (".png", ".svg"))
-        write_png(png, contact_sheet(rows, CELL, titles, labels))
-        with whole_file(svg) as temporary:
-            temporary.write_text(_svg_sheet(rows, titles, labels), encoding="utf-8")
-        written += [png, svg]
+        written += write_sheet(folder / f"{name}-mask-{mask:g}", rows, titles, labels)
         tell("galleries", number, len(every))
     return written
 
@@ -193,43 +185,24 @@ def spread(count: int, most: int) -> Ints:
     return (2 * np.arange(chosen) + 1) * count // (2 * max(chosen, 1))
 
 
-def _svg_sheet(rows: Sequence[Sequence[Sketch | Picture | None]], titles: Sequence[str], labels: Sequence[str]) -> str:
-    """As `contact_sheet`, in lines that can be enlarged; pictures stay pictures."""
-    step, left, top = CELL + GAP, CELL // 2 + GAP, 3 * GAP
-    width, height = left + step * len(titles), top + step * len(rows)
-    head = f'font-family="sans-serif" font-size="{CELL / 10:g}" text-anchor="middle" fill="dimgray"'
-    lines = [f'<svg xmlns="{NAMESPACE}" width="{width}" height="{height}" viewBox="0 0 {width} {height}" {head}>']
-    lines.append('<rect width="100%" height="100%" fill="white"/>')
-    words = [(title, left + step * i + CELL // 2, 2 * GAP) for i, title in enumerate(titles)]
-    words += [(label, left // 2, top + step * i + CELL // 2) for i, label in enumerate(labels)]
-    lines += [f'<text x="{x}" y="{y}">{escape(word)}</text>' for word, x, y in words]
-    for number, row in enumerate(rows):
-        for column, cell in enumerate(row):
-            place = f'x="{left + step * column}" y="{top + step * number}" width="{CELL}" height="{CELL}"'
-            if isinstance(cell, Sketch):
-                lines.append(f"<svg {place}>\n{write_svg(cell)}</svg>")
-            elif cell is not None:
-                data = base64.b64encode(cv2.imencode(".png", cell)[1].tobytes()).decode()
-                lines.append(f'<image {place} href="data:image/png;base64,{data}"/>')
-    return "\n".join([*lines, "</svg>", ""])
-
-
 def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
     """The masks of a benchmark, kept beside its store; made on first use from a fixed seed."""
-    about = hashlib.sha256(json.dumps([dataset.store.hash, dataset.name, split, count, nodes]).encode()).hexdigest()
+    what = [dataset.store.hash, dataset.name, split, count, nodes, MASK_SEED, MASK_VERSION]
+    about = hashlib.sha256(json.dumps(what).encode()).hexdigest()
     store = dataset.store.path
     path = store.parent / f"{store.name}.masks" / f"{dataset.name}-{split}-{about[:12]}.safetensors"
     if path.exists():
         return Draws.load(path)
     draws = Draws.make(count, MASK_SEED, nodes)
-    draws.save(path)
+    with suppress(UserError):  # beside a store of others nothing can be written: the seed says the same
+        draws.save(path)
     return draws
 
 
 def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str) -> str:
     """Of all that a judged split depends on."""
-    drawing = [getattr(model.options, option) for option in IN_USE]
-    what = [dataset.store.hash, dataset.name, split, model.recipe.scale, *drawing]
+    chosen = {name: value for name, value in as_dict(model.options).items() if name not in ("run", "data")}
+    what = [dataset.store.hash, dataset.name, split, model.recipe.scale, chosen]
     about = hashlib.sha256(json.dumps(what).encode())
     for network in (model.network, judge.network if judge else None):
         for tensor in network.state_dict().values() if network else ():
@@ -254,13 +227,18 @@ def _check(model: Model, dataset: Dataset, judge: Judge | None, masks: Sequence[
             f"the model has learnt {_few(model.categories)}, but {dataset.name} holds {_few(strange)}, which it has "
             "never seen: judge it on data of its own categories"
         )
+    if direction not in DIRECTIONS:
+        raise UserError(f"unknown direction {direction!r}: one of {', '.join(DIRECTIONS)}")
+    check_terms(dataset, masks, judge)
+
+
+def check_terms(dataset: Dataset, masks: Sequence[float], judge: Judge | None) -> None:
+    """What can be known before a model is trained: that the judge knows the data, and that masks are probabilities."""
     if judge is not None and set(judge.categories) != set(dataset.categories):
         raise UserError(
             f"the judge tells {_few(judge.categories)} apart, the data hold {_few(dataset.categories)}: "
             "train a judge on the same categories"
         )
-    if direction not in DIRECTIONS:
-        raise UserError(f"unknown direction {direction!r}: one of {', '.join(DIRECTIONS)}")
     for mask in masks:
         if not 0 <= mask <= 1:
             raise UserError(f"mask {mask} must be a probability from 0 to 1")

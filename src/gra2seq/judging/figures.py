@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -46,6 +47,7 @@ def draw_all(model: Model, dataset: Dataset, folder: Path, form: str = "png", co
     if Centroids in parts:
         drawings["clusters"] = lambda out: draw_clusters(model, sketches, out)
     paths = {name: folder / f"{name}.{form}" for name in drawings}
+    _check_form(next(iter(paths.values())))  # before the work, not after it
     for name, drawing in drawings.items():
         drawing(paths[name])
     return list(paths.values())
@@ -191,7 +193,7 @@ def draw_codes(model: Model, sketches: Sequence[Sketch], out: str | Path) -> Non
     categories = sorted({sketch.category for sketch in sketches})
     for number, category in enumerate(categories):
         chosen = [i for i, sketch in enumerate(sketches) if sketch.category == category]
-        colour = f"C{number % 10}"
+        colour = colormaps["tab10" if len(categories) <= 10 else "tab20"](number % 20)
         axis.plot(places[chosen, 0], places[chosen, 1], "o", color=colour, markersize=3, alpha=0.6, label=category)
     if len(categories) <= 20:
         axis.legend(fontsize=7, loc="best")
@@ -222,8 +224,12 @@ def _bare(axis: Axes) -> None:
 
 def save_figure(figure: Figure, out: str | Path, dots: int = 160) -> None:
     out = Path(out)
-    if out.suffix.lower() not in FIGURE_SUFFIXES:
-        raise UserError(f"a figure is written as {', '.join(FIGURE_SUFFIXES)}, not {out.suffix or 'without a suffix'}")
+    _check_form(out)
     FigureCanvasAgg(figure)
     with whole_file(out) as temporary:
         figure.savefig(temporary, dpi=dots)
+
+
+def _check_form(out: Path) -> None:
+    if out.suffix.lower() not in FIGURE_SUFFIXES:
+        raise UserError(f"a figure is written as {', '.join(FIGURE_SUFFIXES)}, not {out.suffix or 'without a suffix'}")

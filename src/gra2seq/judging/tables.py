@@ -2,7 +2,7 @@
 
 A row is a dict with "model", "data", "categories", "mask", "seed", "sketches", "gallery", "direction", "rec",
 "ceiling", "ret" ({"1", "10", "50"}) and "chamfer". Shares lie between 0 and 1; None where there was no judge.
-"rec_by_category" ({category: share}) may come on top; only JSON, CSV and Markdown show it.
+"tries" may be there too, and "rec_by_category" ({category: share}), which only JSON, CSV and Markdown show.
 CSV and JSON keep rows and shares, for programs; Markdown and LaTeX give per cent, mean and deviation over the seeds.
 """
 
@@ -23,19 +23,21 @@ from gra2seq.errors import UserError
 Row = Mapping[str, Any]
 
 KS = ("1", "10", "50")
-SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction")  # rows that differ by seed only
+SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction", "tries")  # all but the seed
+OPTIONAL = ("tries",)  # drawings of each code, of which the best read one was kept
 COLUMNS = (*SETTING[:4], "seed", *SETTING[4:], "rec", "ceiling", "ret", "chamfer")
 BY_CATEGORY = "rec_by_category"
 DASH = "–"
 TEST_SKETCHES = 2500  # a category, in the paper's data sets
+BESIDE = "DS3"  # the paper's hardest set: its figures stand beside data that the paper does not have
 
 
 def flat(row: Row) -> dict[str, Any]:
     """One column a number: "ret" becomes "ret_1", "ret_10", "ret_50"."""
-    missing = [name for name in COLUMNS if name not in row]
+    missing = [name for name in COLUMNS if name not in row and name not in OPTIONAL]
     if missing:
         raise UserError(f"a row of an evaluation lacks {', '.join(missing)}")
-    columns: dict[str, Any] = {name: row[name] for name in COLUMNS if name != "ret"}
+    columns: dict[str, Any] = {name: row.get(name) for name in COLUMNS if name != "ret"}
     columns["categories"] = tuple(row["categories"])
     chamfer = columns.pop("chamfer")
     return {**columns, **{f"ret_{k}": row["ret"].get(k) for k in KS}, "chamfer": chamfer}
@@ -111,6 +113,26 @@ def to_markdown(rows: Sequence[Row]) -> str:
         shares = [row[BY_CATEGORY].get(category) for row in told]
         lines.append([category, *(DASH if share is None else f"{100 * share:.2f}" for share in shares)])
     return text + "\n" + _grid(lines)
+
+
+def beside_paper(rows: Sequence[Row], names: Mapping[str, str] | None = None) -> str:
+    """Ours and the paper's figures side by side in Markdown, a table a mask. `names`: what the paper calls a model."""
+    found = summary(rows)
+    lines = []
+    for mask in dict.fromkeys(row["mask"] for row in found):
+        there = [row for row in found if row["mask"] == mask]
+        data = there[0]["data"].removesuffix("-small")
+        beside = data if data in ("DS1", "DS2", "DS3") else BESIDE
+        lines += [f"Masked: {_mask(mask)}; the paper's on {beside}, in a gallery of {TEST_SKETCHES:,} a category.", ""]
+        head = ["Model", "Rec %", *(f"Ret@{k} %" for k in KS), "Chamfer x 100"]
+        table = [[*head, "paper: Rec %", *(f"Ret@{k} %" for k in KS)], ["---", *["---:"] * 9]]
+        for row in there:
+            paper = paper_row((names or {}).get(row["model"], row["model"]), beside, mask)
+            theirs = [None] * 4 if paper is None else [paper["rec"], *paper["ret"].values()]
+            ours = [_percent(row, name, "±") for name in MEASURES if name != "ceiling"]
+            table.append([row["model"], *ours, *(DASH if share is None else f"{100 * share:.2f}" for share in theirs)])
+        lines += [_grid(table)]
+    return "\n".join([*lines, *(f"{line}." for line in _legend(found))]) + "\n"
 
 
 def to_latex(rows: Sequence[Row]) -> str:
@@ -191,6 +213,8 @@ def _legend(found: Sequence[Row]) -> list[str]:
     lines = []
     for row in found:
         size = f"{_known(row['sketches'])} sketches in a gallery of {_known(row['gallery'])}"
+        if (row["tries"] or 1) > 1:
+            size += f", the best read of {row['tries']} drawings each"
         ceiling = "" if row["ceiling"] is None else f", ceiling of Rec {100 * row['ceiling']:.2f} %"
         lines.append(
             f"{row['data']} ({', '.join(row['categories'])}): {size}, the {_known(row['direction'])} sketch "
