@@ -1,5 +1,7 @@
 """Options: presets, files, changes, and errors that say what to do."""
 
+from pathlib import Path
+
 import pytest
 
 from gra2seq.errors import UserError
@@ -78,3 +80,10 @@ def test_bad_files(tmp_path):
     assert "~" not in read_options(tmp_path / "ok.yaml", ["run=~/x"]).run
     with pytest.raises(UserError, match="name=value"):
         read_options(tmp_path / "ok.yaml", ["seed"])
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parents[1].glob("configs/*.yaml")), ids=lambda path: path.stem)
+def test_every_configuration_can_be_read(path):
+    chosen = read_options(path)
+    assert f"configs/{path.name}" in path.read_text(), "it says how it is run"
+    assert chosen.snap == 1

@@ -1,13 +1,15 @@
 """Figures are drawn from real models, as PNG and as SVG, and say what they cannot draw."""
 
 import cv2
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import gra2seq
 from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.errors import UserError
-from gra2seq.judging.figures import draw_all, draw_clusters, draw_codes, draw_links, draw_masking
+from gra2seq.judging.figures import draw_all, draw_clusters, draw_codes, draw_links, draw_masking, links_of
 from gra2seq.model import untrained
 from gra2seq.options import options
 
@@ -22,6 +24,30 @@ def test_every_figure(tiny_run, tmp_path):
         assert picture.mean() > 180, path
 
 
+@pytest.mark.parametrize("proximity", ["synonymous", "temporal", "spatial"])
+def test_every_patch_is_linked_to_its_nearest(tiny_run, proximity):
+    """The blue lines against a search by hand."""
+    model, sketch = gra2seq.load(tiny_run), doodle("cat", 3)
+    axis = Figure().subplots()
+    links_of(axis, model, sketch, proximity)
+    drawn = {tuple(map(tuple, line.get_xydata())) for line in axis.lines if line.get_color() == "tab:blue"}
+    nodes = model.graph(sketch, proximity).nodes
+    centres, features = nodes.centres[0].numpy(), nodes.features[0].numpy().astype(float)
+    count = int(nodes.valid[0].sum())
+    assert len(drawn) == count > 3
+
+    def far(i, j):
+        if proximity == "temporal":
+            return abs(i - j)
+        if proximity == "spatial":
+            return np.hypot(*(centres[i] - centres[j]))
+        return -features[i] @ features[j] / np.linalg.norm(features[i]) / np.linalg.norm(features[j])
+
+    for i in range(count):
+        nearest = min((far(i, j), j) for j in range(count) if j != i)[1]
+        assert (tuple(centres[i]), tuple(centres[nearest])) in drawn
+
+
 def test_vector_figures(tmp_path):
     draw_masking(doodle("bus", 1), tmp_path / "m.svg")
     assert (tmp_path / "m.svg").read_text().count("<path") > 20
@@ -33,6 +59,8 @@ def test_what_cannot_be_drawn_is_said(tmp_path):
         draw_clusters(model, list(doodles(3)), tmp_path / "c.png")
     with pytest.raises(UserError, match="three sketches"):
         draw_codes(model, list(doodles(2)), tmp_path / "c.png")
+    with pytest.raises(UserError, match=r"\.png, \.svg, \.pdf"):
+        draw_all(model, open_dataset("doodles:200"), tmp_path, "jpg", count=3)
     with pytest.raises(UserError, match="synonymous"):
         draw_links(model, list(doodles(1)), ("nearest",), tmp_path / "l.png")
     with pytest.raises(UserError, match=r"\.png, \.svg, \.pdf"):

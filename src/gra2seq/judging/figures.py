@@ -156,14 +156,13 @@ def draw_clusters(model: Model, sketches: Sequence[Sketch], out: str | Path, sho
     centroids = next((part for part in model.network.modules() if isinstance(part, Centroids)), None)
     if centroids is None or not bool(centroids.started):
         raise UserError("this model has no clusters: it was trained with clusters=0, or not at all")
-    features, views = [], []
+    features: list[NDArray[Any]] = []
+    whose: list[tuple[Sketch, int]] = []  # sketch and number of each patch; only those shown are cut again
     for sketch in sketches:
         nodes = model.graph(sketch).nodes
-        valid = nodes.valid[0].cpu().numpy()
-        features.append(nodes.features[0].cpu().numpy()[valid])
-        views.append(look(sketch, model.recipe.canvas, nodes=model.recipe.nodes).views[1:])
+        features.append(nodes.features[0].cpu().numpy()[nodes.valid[0].cpu().numpy()])
+        whose += [(sketch, number) for number in range(len(features[-1]))]
     unit = _unit(np.concatenate(features))
-    patches = np.concatenate(views)
     likeness = unit @ _unit(centroids.places.cpu().numpy()).T  # (patches, K)
     sizes = np.bincount(likeness.argmax(axis=1), minlength=likeness.shape[1])
     order = [int(k) for k in np.argsort(-sizes, kind="stable")[:most] if sizes[k]]
@@ -173,7 +172,9 @@ def draw_clusters(model: Model, sketches: Sequence[Sketch], out: str | Path, sho
         row[0].set_ylabel(f"{sizes[cluster]} patches", fontsize=7)
         best = np.argsort(-np.where(likeness.argmax(axis=1) == cluster, likeness[:, cluster], -np.inf))
         for axis, patch in zip(row, best[: min(shown, sizes[cluster])], strict=False):
-            axis.imshow(1 - patches[patch], cmap="gray", vmin=0, vmax=1)
+            sketch, number = whose[patch]
+            views = look(sketch, model.recipe.canvas, nodes=model.recipe.nodes).views
+            axis.imshow(1 - views[1 + number], cmap="gray", vmin=0, vmax=1)
         for axis in row:
             _bare(axis)
     save_figure(figure, out)
