@@ -24,24 +24,26 @@ from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.data.store import write_store
 from gra2seq.errors import UserError
+from gra2seq.judging.retrieval import ranks
 from gra2seq.memory import keep_freed_memory
 from gra2seq.model import untrained
 from gra2seq.models import build
 from gra2seq.models.sketch_model import rows_that_count
 from gra2seq.nn.patch_cnn import PatchCNN
-from gra2seq.options import options
+from gra2seq.options import SYSTEMS, options
 from gra2seq.sketch.masking import look
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.training.loop import Report, train
 
-PARTS = ("encoder", "preparation", "training", "drawing", "growth")
+PARTS = ("encoder", "preparation", "training", "systems", "drawing", "retrieval", "growth")
 PLACES = (
     "data/quickdraw",
     "../shared/quickdraw",
 )  # where real drawings are looked for, from the working folder
 SAMPLE = 4096  # drawings the figures are measured on
 GROWTH = (1_000, 100_000)
-STEPS = {"paper": 8, "small": 24}  # timed training steps, after two to warm up
+STEPS = {"paper": 8, "small": 24, "systems": 8}  # timed training steps, after two to warm up
+CODES = 100_000  # of a gallery that is searched
 
 Say = Callable[[str], None]
 
@@ -74,9 +76,15 @@ def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[s
         for preset in ("paper", "small"):
             figures["training"][preset] = training(preset, source, dataset, peak)
             say(f"training {preset}: {figures['training'][preset]}")
+    if "systems" in parts:
+        figures["systems"] = systems(sketches, dataset)
+        say(f"systems: {figures['systems']}")
     if "drawing" in parts:
         figures["drawing"] = drawing(sketches[:256])
         say(f"drawing: {figures['drawing']}")
+    if "retrieval" in parts:
+        figures["retrieval"] = _in_a_process("_retrieve")
+        say(f"retrieval: {figures['retrieval']}")
     if "growth" in parts:
         figures["growth"] = growth()
         say(f"growth: {figures['growth']}")
@@ -194,6 +202,40 @@ def _time_training(preset: str, source: str, steps: str) -> float:
         chosen = {"preset": preset, "data": source, "run": f"{folder}/run", "max_steps": count + 3, **quiet}
         train(options(chosen), watch=watch)
     return marks[1 + count] - marks[1]
+
+
+def systems(sketches: list[Sketch], dataset: Dataset, preset: str = "small") -> dict[str, Any]:
+    """Training steps of every system, batches prepared before: sketches a second, and over those of SP-gra2seq."""
+    rates = {name: _steps_a_second(name, preset, sketches, dataset) for name in SYSTEMS}
+    ours = rates["sp-gra2seq"]
+    return {"sketches_per_second": rates, "ratio": {name: rate / ours for name, rate in rates.items()}}
+
+
+def _steps_a_second(name: str, preset: str, sketches: list[Sketch], dataset: Dataset) -> float:
+    chosen = options({"preset": preset, "model": name})
+    recipe = chosen.recipe(dataset.scale, dataset.categories)
+    prepared = _steps_over(sketches, recipe, chosen.batch)
+    batches = [prepared[step % prepared.schedule.steps_per_epoch] for step in range(2 + STEPS["systems"])]
+    network = build(chosen).train()
+    optimizer = torch.optim.Adam(network.parameters(), fused=True)
+
+    def learn(some: Sequence[Batch]) -> None:
+        for batch in some:
+            optimizer.zero_grad(set_to_none=True)
+            torch.stack(list(network(batch)[0].values())).sum().backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+
+    learn(batches[:2])
+    return chosen.batch * STEPS["systems"] / _seconds(lambda: learn(batches[2:]))
+
+
+def _retrieve() -> dict[str, float]:
+    """Ret of so many codes among each other: seconds, and the largest memory."""
+    random = generator(0)
+    gallery = random.standard_normal((CODES, options({}).code), np.float32)
+    queries = gallery + 0.5 * random.standard_normal(gallery.shape, np.float32)
+    seconds = _seconds(lambda: ranks(queries, gallery, most=50))
+    return {"codes": CODES, "seconds": seconds, "rss_mb": most_memory()}
 
 
 def _in_a_process(function: str, *words: str, **environment: str) -> Any:
