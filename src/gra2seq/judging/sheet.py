@@ -1,4 +1,4 @@
-"""A sheet of drawings as SVG: lines that can be enlarged, with titles and labels."""
+"""A sheet of drawings and pictures with titles and labels, as PNG and as SVG, whose lines can be enlarged."""
 
 from __future__ import annotations
 
