@@ -100,6 +100,25 @@ def test_heal_with_a_hole_samples_and_several_files(call, tmp_path, tiny_run, ca
     assert call("redraw", cat, "--model", tiny_run, "-o", tmp_path / "again.svg")[0] == 0
 
 
+def test_a_hole_is_in_the_units_of_the_file(call, tmp_path, tiny_run):
+    """Two sizes of one drawing, with the hole at the same place of it: the same answer, each in its own units."""
+    near = doodle("cat", 1)
+    answers = {}
+    for name, size, away in (("near", 1.0, 0.0), ("far", 4.0, 3000.0)):
+        write(tmp_path / f"{name}.svg", [("", near.with_points(near.points * size + away))])
+        left, top, width, _ = near.box
+        hole = ",".join(str(v) for v in (left * size + away, top * size + away, width * size / 2, 4000))
+        for holes in ([], ["--hole", hole]):
+            out = tmp_path / "out.ndjson"
+            assert call("heal", tmp_path / f"{name}.svg", "--model", tiny_run, *holes, "-o", out)[0] == 0
+            [(_, drawn)] = read(out)
+            answers[name, bool(holes)] = (drawn.points - away) / size
+    rubbed_out = np.abs(answers["near", True] - answers["near", False]).max()
+    assert rubbed_out > 0.1, "what is rubbed out changes the drawing"
+    for holes in (False, True):
+        assert np.abs(answers["near", holes] - answers["far", holes]).max() < rubbed_out / 4
+
+
 def test_redrawing_lies_where_the_original_lies(tiny_run):
     """In the drawer's own units and place, not in the model's."""
     model = gra2seq.load(tiny_run)

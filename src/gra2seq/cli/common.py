@@ -29,7 +29,7 @@ Files = Annotated[list[Path], typer.Argument(help="Drawings: .ndjson[.gz], .npz,
 ModelFolder = Annotated[
     Path | None, typer.Option("--model", "-m", help="Folder of a run or of weights. Default: the model in the package.")
 ]
-Temperature = Annotated[float, typer.Option(help="0 draws the likeliest line, 1 the full variety.")]
+Temperature = Annotated[float, typer.Option(help="0 draws the likeliest line and pen, 1 the full variety.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed draws the same sketch.")]
 Out = Annotated[
     Path | None,
@@ -63,11 +63,16 @@ def sources(source: list[str] | None) -> str | list[str]:
 
 
 def read_drawings(paths: list[Path], limit: int) -> list[Sketch]:
+    """In the units of their files, as holes are given and answers laid over them."""
     from gra2seq.data.info import records_of
+    from gra2seq.sketch.files import read
+    from gra2seq.sketch.simplify import simplify_in_place
 
     sketches: list[Sketch] = []
     for path in paths:
-        for _, sketch in records_of(path):
+        curves = path.suffix.lower() == ".svg"  # very many points
+        for _, found in read(path, simplify=False) if curves else records_of(path):
+            sketch = simplify_in_place(found) if curves else found
             if len(sketches) == limit:
                 say.print(f"only the first {limit} sketches are taken: raise --limit for more")
                 return sketches

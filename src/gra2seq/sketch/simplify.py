@@ -39,6 +39,13 @@ def quickdraw_simplify(sketch: Sketch, epsilon: float = EPSILON) -> Sketch:
     return Sketch(np.rint(points[keep]).astype(np.float32), lengths, sketch.category, sketch.key, sketch.parts)
 
 
+def simplify_in_place(sketch: Sketch) -> Sketch:
+    """As few points as `quickdraw_simplify` leaves, but where the drawing lies and in its own units."""
+    left, top, width, height = sketch.box
+    simple = quickdraw_simplify(sketch)
+    return simple.with_points(simple.points * (max(width, height) / SIDE) + (left, top))
+
+
 def resample(
     points: NDArray[Any], lengths: Ints, spacing: float = SPACING, *, thin: bool = False
 ) -> tuple[Doubles, Ints]:
