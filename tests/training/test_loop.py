@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,12 +15,24 @@ from safetensors.torch import load_file
 
 import gra2seq
 from gra2seq.data.batches import Schedule
+from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
+from gra2seq.models import build
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.options import SYSTEMS, options
 from gra2seq.training import checkpoint
 from gra2seq.training.average import Average
-from gra2seq.training.loop import NotFinite, Stopped, clip, learning_rate, read_metrics, train
+from gra2seq.training.loop import (
+    NotFinite,
+    Progress,
+    Stopped,
+    Validation,
+    clip,
+    learning_rate,
+    read_metrics,
+    seconds_left,
+    train,
+)
 
 TINY = {
     "preset": "tiny",
@@ -244,8 +257,30 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path):
 
 
 def test_nothing_to_validate_on_is_said_at_once(tmp_path):
-    with pytest.raises(UserError, match="max_points"):
+    with pytest.raises(UserError, match="every training sketch has more than max_points=3"):
         run(tmp_path / "run", max_points=3, max_steps=2)
+    dataset, chosen = open_dataset("doodles:200"), options({**TINY, "max_points": 3})
+    with pytest.raises(UserError, match="validate on has more than max_points=3"):
+        Validation(chosen, dataset, build(chosen), dataset.valid, 10)
+
+
+def test_time_given_is_time_taken(tmp_path):
+    folder = run(tmp_path / "run", max_steps=500, max_minutes=1e-4, validate_every=500)
+    state = checkpoint._read(folder / "last.safetensors")[1]
+    assert state["finished"]
+    assert state["step"] < 500
+    assert (folder / "model.safetensors").exists(), "the last step is validated"
+    chosen = options({**TINY, "batch": 10, "max_steps": 30, "max_minutes": 2})
+    assert seconds_left(chosen, Progress(step=10, seconds=60), 5.0) == 40
+    assert seconds_left(chosen, Progress(step=10, seconds=100), 5.0) == 20
+    assert seconds_left(replace(chosen, max_minutes=0), Progress(step=10, seconds=100), 5.0) == 40
+
+
+def test_free_options_of_a_resumed_run_are_kept(tmp_path):
+    folder = run(tmp_path / "run", max_steps=2)
+    train(options({**TINY, "run": str(folder), "max_steps": 4, "tries": 3}), resume=True)
+    kept = gra2seq.load(folder).options
+    assert (kept.tries, kept.max_steps) == (3, 4)
 
 
 def test_early_stop(tmp_path):

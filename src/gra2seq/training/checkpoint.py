@@ -86,9 +86,9 @@ def load_checkpoint(
     _fill(path, model, {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
     for name, parameter in model.named_parameters():
         moments = {}
-        for key in ("step", "exp_avg", "exp_avg_sq"):
+        for key in ("step", "exp_avg", "exp_avg_sq"):  # a fused Adam has all three, the step too, beside the weights
             if f"adam.{key}.{name}" in tensors:
-                moments[key] = tensors[f"adam.{key}.{name}"].to(parameter.device if key != "step" else "cpu")
+                moments[key] = tensors[f"adam.{key}.{name}"].to(parameter.device)
         if moments:
             optimizer.state[parameter] = moments
     if average is not None:

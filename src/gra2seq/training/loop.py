@@ -1,7 +1,8 @@
 """The one loop, in the open: prepare, forward, backward, clip, step; now and then validate, draw and save.
 
-Models know no optimiser, device or path; this file knows no model. Every step is a pure function of the options and
-the step before, so a run that is killed and resumed goes on as if nothing had happened.
+Models know no optimiser, device or path; this file knows of models only whether one draws or judges. Every step is a
+pure function of the options and the step before, so a run that is killed and resumed goes on as if nothing had
+happened.
 """
 
 from __future__ import annotations
@@ -124,19 +125,21 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
         if not (run / checkpoint.CONFIG).exists():
             raise UserError(f"{run} holds no run: nothing to resume; leave --resume out to start")
         manifest.check_same_run(run, options, dataset)
-        if (run / checkpoint.LAST).exists():  # else it was stopped before its first checkpoint: step 0
-            state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer, average))
     elif fabric.is_global_zero:
         with readable_os_errors(run):
             run.mkdir(parents=True, exist_ok=True)
-        checkpoint.write_json(run / checkpoint.CONFIG, manifest.config(options, dataset))
+    module, prepared = fabric.setup(network, optimizer)
+    if resume and (run / checkpoint.LAST).exists():  # else it was stopped before its first checkpoint: step 0
+        # Now that the weights are on their device: Adam's moments belong beside them.
+        state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer, average))
+    fabric.barrier()  # all have read before one writes
     if fabric.is_global_zero:
+        checkpoint.write_json(run / checkpoint.CONFIG, manifest.config(options, dataset))
         manifest.write(run, options, dataset, resumed_at=state.step if resume else None)
     fabric.barrier()
 
-    module, optimizer = fabric.setup(network, optimizer)
     with Stopping() as stopping, Logs(run, state.step, writing=fabric.is_global_zero) as logs:
-        _steps(fabric, module, network, optimizer, average, options, dataset, state, logs, watch, stopping)
+        _steps(fabric, module, network, prepared, average, options, dataset, state, logs, watch, stopping)
     if fabric.is_global_zero and state.finished and options.model == JUDGE and len(dataset.test):
         checkpoint.load_weights(run / checkpoint.WEIGHTS, network)
         test = Validation(options, dataset, network, dataset.test, most=len(dataset.test))
