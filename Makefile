@@ -11,7 +11,7 @@ install: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
-demo: install  ## the model in the package heals drawings it never saw; shows the page
+demo: install  ## the model in the package heals drawings it never saw; writes a page of it
 	$(BIN)/python examples/demo.py
 
 test: install check  ## all tests but the slow ones

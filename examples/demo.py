@@ -1,4 +1,4 @@
-"""The main job in a minute: the model in the package redraws and heals drawings it has never seen; shows the page.
+"""The main job in a minute: the model in the package redraws and heals drawings it has never seen; writes a page.
 
 python examples/demo.py [--out out/demo]
 """

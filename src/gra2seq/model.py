@@ -33,6 +33,7 @@ from gra2seq.training.checkpoint import (
     save_weights,
     write_json,
 )
+from gra2seq.whole import readable_os_errors
 
 SHIPPED = Path(__file__).parent / "shipped"  # its model card is README.md there
 PACKED = (CONFIG, WEIGHTS, "README.md")  # files of a model to give away
@@ -262,12 +263,15 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
     fixed = [name for name in changes if name not in IN_USE]
     if fixed:
         raise UserError(f"{fixed[0]} belongs to the training: only {' and '.join(IN_USE)} can be set now")
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file: name a folder for the model")
     if out.exists() and any(file.name not in PACKED for file in out.iterdir()):
         raise UserError(f"{out} holds other files: choose a new folder, or one that was packed before")
     model = load(run)
     chosen = options({**as_dict(model.options), **changes, "run": Options.run, "data": ""})
     config = {**read_json(run / CONFIG, "model configuration"), "options": as_dict(chosen)}
-    out.mkdir(parents=True, exist_ok=True)
+    with readable_os_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
     save_weights(out / WEIGHTS, model.network, read_progress(run / WEIGHTS), half=True)
     write_json(out / CONFIG, config)
     return out

@@ -1,4 +1,4 @@
-"""Preparation is a pure function of (seed, step, place); padding changes nothing; batches are of similar length."""
+"""Preparation is a pure function of (seed, step, place); padding changes nothing; batches are random."""
 
 from dataclasses import replace
 

@@ -63,5 +63,9 @@ def test_pull_by_hand():
 
 def test_no_gradient_reaches_the_centroids():
     centroids = started([[1.0, 0.0]])
-    assert not list(centroids.parameters())
-    assert not centroids.places.requires_grad
+    centroids.places.requires_grad_()
+    patches = torch.tensor([[3.0, 4.0]], requires_grad=True)
+    for form in ("euclidean", "squared"):
+        centroids.pull(patches, centroids.assign(patches), 1, form).backward()
+    assert patches.grad.abs().sum() > 0
+    assert not list(centroids.parameters()), "an optimiser finds nothing to move"

@@ -87,7 +87,8 @@ def models(
 @app.command()
 def bench(
     only: Annotated[
-        list[str] | None, typer.Option(help="One part: encoder, preparation, training, drawing, growth.")
+        list[str] | None,
+        typer.Option(help="Parts: encoder, preparation, training, systems, drawing, retrieval, growth."),
     ] = None,
     source: Annotated[
         str | None, typer.Option("--data", help="Files or store; else real drawings if found, or doodles.")

@@ -105,9 +105,14 @@ class Dataset:
 
 def selection(name: str) -> Selection:
     """The named set, in any case of letters."""
-    for known, chosen in NAMED.items():
+    return NAMED[proper_name(name)]
+
+
+def proper_name(name: str) -> str:
+    """ds1 is DS1."""
+    for known in NAMED:
         if known.casefold() == name.casefold():
-            return chosen
+            return known
     raise unknown_name("data set", name, NAMED)
 
 
@@ -143,7 +148,7 @@ def open_dataset(
         source, categories=chosen.categories, labels=labels, simplify=simplify, cache=cache, progress=progress
     )
     dataset = Dataset(
-        name=name or _title(source),
+        name=proper_name(name) if name else _title(source),
         store=store,
         train=store.indices("train", chosen.categories, train_limit),
         valid=store.indices("valid", chosen.categories, valid_limit),

@@ -29,7 +29,7 @@ from gra2seq.judging.recognition import recognition
 from gra2seq.judging.retrieval import ranks
 from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import FORMATS
-from gra2seq.model import Model
+from gra2seq.model import TEMPERATURE, Model
 from gra2seq.options import as_dict
 from gra2seq.sketch.masking import Draws
 from gra2seq.sketch.picture import Picture
@@ -202,7 +202,7 @@ def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
 def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str) -> str:
     """Of all that a judged split depends on."""
     chosen = {name: value for name, value in as_dict(model.options).items() if name not in ("run", "data")}
-    what = [dataset.store.hash, dataset.name, split, model.recipe.scale, chosen]
+    what = [dataset.store.hash, dataset.name, split, model.recipe.scale, chosen, MASK_SEED, MASK_VERSION, TEMPERATURE]
     about = hashlib.sha256(json.dumps(what).encode())
     for network in (model.network, judge.network if judge else None):
         for tensor in network.state_dict().values() if network else ():

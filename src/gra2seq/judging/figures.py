@@ -79,9 +79,10 @@ def links_of(axis: Axes, model: Model, sketch: Sketch, proximity: str | None = N
     adjacency = graph.adjacency[0].cpu().numpy().copy()
     np.fill_diagonal(adjacency, -np.inf)
     adjacency[:, ~valid] = -np.inf
+    adjacency[adjacency == 0] = -np.inf  # no link: even one to a patch that is unlike is nearer
     for node in np.flatnonzero(valid):
         nearest = int(adjacency[node].argmax())
-        if np.isfinite(adjacency[node, nearest]) and adjacency[node, nearest] != 0:
+        if np.isfinite(adjacency[node, nearest]):
             ends = centres[np.array([int(node), nearest])]
             axis.plot(ends[:, 0], ends[:, 1], color="tab:blue", linewidth=1.0, alpha=0.8)
     axis.plot(centres[valid, 0], centres[valid, 1], ".", color="tab:red", markersize=6)

@@ -11,6 +11,7 @@ from gra2seq.data.batches import Batch
 from gra2seq.nn.decoder import StrokeDecoder
 from gra2seq.nn.mixture import PenMove
 from gra2seq.options import Options
+from gra2seq.sketch.strokes import END
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Encoding:
 
 
 class Code(nn.Module):
-    """Two linear heads: mu and log sigma^2 of the code (y = mu + sigma eps, no KL term)."""
+    """Two linear heads: mu and log sigma^2 of the code (y = mu + sigma eps)."""
 
     def __init__(self, dim: int, code: int, start_log_variance: float) -> None:
         super().__init__()
@@ -101,5 +102,5 @@ def rows_that_count(rows: Tensor) -> Tensor:
 
 def not_past_end(rows: Tensor) -> Tensor:
     """1 up to and with the first END row, 0 in the padding behind it: (B, T, 5) -> (B, T)."""
-    ended = rows[..., 4].cumsum(dim=-1)
+    ended = rows[..., END].cumsum(dim=-1)
     return (ended <= 1).to(rows.dtype)
