@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from gra2seq.cli.common import app, say
 from gra2seq.errors import UserError
@@ -38,7 +37,7 @@ def several(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "-
 def _fits(word: str, option: str) -> bool:
     if option == "--mask":
         return word.replace(".", "", 1).replace("e-", "", 1).isdigit()
-    return option == "--data" or ("=" not in word and not Path(word).exists())
+    return option == "--data" or not {"=", "/"} & set(word)
 
 
 def main() -> None:
