@@ -209,6 +209,7 @@ def synonyms(
     sketches = labelled(sources(source), limit)
     if most is not None:
         sketches = [sketches[number] for number in spread(len(sketches), most)]
+    say.print(f"{len(sketches)} sketches are counted (--limit {limit} of each source)")
     model, _ = model_or_fresh(run, preset, seed, 30.0, fresh)
     with counting(say) as progress:
         rows = count(
