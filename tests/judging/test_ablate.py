@@ -52,3 +52,14 @@ def test_what_cannot_work_is_said_before_training(tmp_path, more, masks, categor
     with pytest.raises(UserError, match=said):
         ablate(chosen, lambda _: nullcontext(lambda _: None), masks=masks, judge=judge)
     assert not list(tmp_path.iterdir())
+
+
+def test_variants_trained_at_once_are_the_same(tmp_path):
+    def run(folder, **more):
+        chosen = options({**TINY, "threads": 1, "run": str(tmp_path / folder)})
+        return ablate(chosen, lambda _: nullcontext(lambda _: None), masks=[0.0], **more)
+
+    assert run("at-once", jobs=3) == run("alone")
+    (tmp_path / "at-once" / "random-links" / "last.safetensors").write_bytes(b"cut")
+    with pytest.raises(UserError, match="random links: "):
+        run("at-once", jobs=2)

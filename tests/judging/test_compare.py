@@ -200,3 +200,31 @@ def test_every_system_heals_and_redraws_on_the_command_line(compared, name, tmp_
 def test_an_unknown_system_is_said_before_anything_is_trained():
     with pytest.raises(UserError, match="one of sketch-rnn"):
         compare(lambda _: options({}), ["sketch-rn"], lambda _: nullcontext(lambda _: None))
+
+
+def test_trained_at_once_they_are_judged_alike_and_each_failure_is_its_own(tmp_path):
+    def options_of(name):
+        return options({**TINY, "threads": 1, "model": name, "run": str(tmp_path / name)})
+
+    (tmp_path / "song").mkdir()
+    (tmp_path / "song" / "config.json").write_text(json.dumps({"options": {"max_steps": 7}}))
+    seen = []
+    found = compare(
+        options_of,
+        ["sketch-rnn", "song", "sketch-lattice"],
+        lambda _: nullcontext(lambda report: seen.append(report.note)),
+        masks=[0.0],
+        jobs=2,
+        show_all=lambda: nullcontext(lambda name, _: seen.append(name)),
+    )
+    assert {"sketch-rnn", "sketch-lattice"} <= set(seen)
+    assert all("is finished" in note for note in seen if note not in SYSTEMS), "what is judged was trained at once"
+    assert [bool(one.error) for one in found] == [False, True, False]
+    assert "max_steps=7, not 3" in found[1].error
+    alone = compare(
+        lambda name: replace(options_of(name), run=str(tmp_path / "alone" / name)),
+        ["sketch-lattice"],
+        lambda _: nullcontext(lambda _: None),
+        masks=[0.0],
+    )
+    assert alone[0].rows == found[2].rows

@@ -24,6 +24,8 @@ Masks = Annotated[list[float] | None, typer.Option(help="Probabilities that a pa
 Seeds = Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")]
 JudgeRun = Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")]
 
+Jobs = Annotated[int, typer.Option(min=1, help="Train so many at once, each on its share of the cores.")]
+
 
 @app.command()
 def evaluate(
@@ -98,6 +100,7 @@ def ablate(
     mask: Masks = None,
     seeds: Seeds = 1,
     judge: JudgeRun = None,
+    jobs: Jobs = 1,
     as_json: AsJson = False,
 ) -> None:
     """Random links against synonymous ones, clustering off against on: the paper's Tables 3 and 4."""
@@ -109,7 +112,7 @@ def ablate(
     from gra2seq.options import read_options
     from gra2seq.training.loop import Stopped
     from gra2seq.training.manifest import rank
-    from gra2seq.training.progress import counting, show
+    from gra2seq.training.progress import counting, show, show_all
 
     options = read_options(config, changes or [])
     try:
@@ -120,6 +123,8 @@ def ablate(
             seeds=range(seeds),
             judge=load_judge(judge) if judge else None,
             counting=lambda: counting(say),
+            jobs=jobs,
+            show_all=lambda: show_all(say),
         )
     except Stopped as stop:
         say.print(f"{stop} (the same command goes on)")
@@ -138,6 +143,7 @@ def compare(
     mask: Masks = None,
     seeds: Seeds = 1,
     judge: JudgeRun = None,
+    jobs: Jobs = 1,
     as_json: AsJson = False,
 ) -> None:
     """Train and judge all systems alike: the paper's Tables 1 and 2, with ours and its figures side by side."""
@@ -148,7 +154,7 @@ def compare(
     from gra2seq.options import SYSTEMS, Options, read_options
     from gra2seq.training.loop import Stopped
     from gra2seq.training.manifest import rank
-    from gra2seq.training.progress import counting, show
+    from gra2seq.training.progress import counting, show, show_all
 
     whole = read_options(config, changes or [])
     folder = Path(whole.run)
@@ -165,6 +171,8 @@ def compare(
             seeds=range(seeds),
             judge=load_judge(judge) if judge else None,
             counting=lambda: counting(say),
+            jobs=jobs,
+            show_all=lambda: show_all(say),
             report=lambda text: say.print(text, style="bold", markup=False),
             done=lambda found: comparing.write_comparison(found, folder) if rank() == 0 else None,
         )

@@ -18,6 +18,7 @@ from gra2seq.options import Options
 from gra2seq.training.checkpoint import CONFIG, read_json
 from gra2seq.training.loop import Watch, train
 from gra2seq.training.manifest import rank
+from gra2seq.training.side_by_side import Planned, ShowAll, show_nobody, side_by_side
 
 # What each variant changes, and nothing else: same data, seed and budget.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -40,8 +41,13 @@ def ablate(
     seeds: Sequence[int] = (0,),
     judge: Judge | None = None,
     counting: Callable[[], AbstractContextManager[Progress | None]] = nullcontext,
+    jobs: int = 1,
+    show_all: ShowAll = show_nobody,
 ) -> list[dict[str, Any]]:
-    """Train every variant in a folder of its own below `options.run` (or go on, or reuse), judge all alike."""
+    """Train every variant in a folder of its own below `options.run` (or go on, or reuse), judge all alike.
+
+    With several `jobs` so many are trained at once.
+    """
     if options.model != "sp-gra2seq":
         raise UserError(
             f"the ablations are of sp-gra2seq; {options.model} has no synonymous links and clusters to lose"
@@ -49,14 +55,20 @@ def ablate(
     check_budget(options)
     dataset = open_dataset(options.data, name=options.dataset or None)
     check_terms(dataset, masks, judge)
+    variants = {title: _variant(options, title, changes) for title, changes in VARIANTS.items()}
+    if jobs > 1:
+        with show_all() as watch_all:
+            plans = {title: Planned(variant, begun(variant)) for title, variant in variants.items()}
+            failed = side_by_side(plans, jobs, watch_all)
+        for title, error in failed.items():
+            raise UserError(f"{title}: {error}")
     rows = []
-    for title, changes in VARIANTS.items():
-        run = Path(options.run) / title.replace(",", "").replace(" ", "-")
-        variant = replace(options, run=str(run), **changes)
+    for title, variant in variants.items():
         with show(variant) as watch:
             train(variant, resume=begun(variant), watch=watch)
         if rank() != 0:  # of several processes one judges
             continue
+        run = Path(variant.run)
         with counting() as progress:
             rows += evaluate(
                 load(run),
@@ -69,6 +81,10 @@ def ablate(
                 progress=progress,
             )
     return rows
+
+
+def _variant(options: Options, title: str, changes: dict[str, Any]) -> Options:
+    return replace(options, run=str(Path(options.run) / title.replace(",", "").replace(" ", "-")), **changes)
 
 
 def check_budget(options: Options) -> None:

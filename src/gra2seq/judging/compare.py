@@ -33,6 +33,7 @@ from gra2seq.training.checkpoint import LAST, WEIGHTS, read_progress
 from gra2seq.training.gallery import damaged_picture
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.manifest import rank
+from gra2seq.training.side_by_side import Planned, ShowAll, show_nobody, side_by_side
 from gra2seq.whole import whole_file
 
 
@@ -61,16 +62,22 @@ def compare(
     counting: Callable[[], AbstractContextManager[Progress | None]] = nullcontext,
     report: Callable[[str], None] = lambda _: None,
     done: Callable[[list[Compared]], None] = lambda _: None,
+    jobs: int = 1,
+    show_all: ShowAll = show_nobody,
 ) -> list[Compared]:
     """Train and judge each system; `options_of` gives its options, whose `run` is its folder.
 
-    `done` is told what there is after every system, so that nothing is lost when the rest does not come.
+    `done` is told what there is after every system, so that nothing is lost when the rest does not come. With several
+    `jobs` so many are trained at once, and judged when all are trained.
     """
     chosen = _checked(options_of, systems, masks, judge)
+    failed = _train_all(chosen, jobs, show_all) if jobs > 1 else {}
     found: list[Compared] = []
     for name, options in chosen.items():
         report(f"{name} ({len(found) + 1} of {len(chosen)})")
         try:
+            if name in failed:
+                raise UserError(failed[name])
             found.append(_one(name, options, show, masks, seeds, judge, counting))
         except (Stopped, KeyboardInterrupt):
             raise
@@ -79,6 +86,17 @@ def compare(
             found.append(Compared(name, [], error=str(error) or type(error).__name__))
         done(found)
     return found
+
+
+def _train_all(chosen: dict[str, Options], jobs: int, show_all: ShowAll) -> dict[str, str]:
+    plans, failed = {}, {}
+    for name, options in chosen.items():
+        try:
+            plans[name] = Planned(options, begun(options))
+        except UserError as error:
+            failed[name] = str(error)
+    with show_all() as watch:
+        return failed | side_by_side(plans, jobs, watch)
 
 
 def _one(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rich.console import Console
 from rich.progress import (
@@ -20,6 +20,7 @@ from rich.progress import (
 
 from gra2seq.options import Options
 from gra2seq.training.loop import Report, Watch
+from gra2seq.training.side_by_side import WatchAll
 
 LINE_EVERY = 10.0  # seconds between plain lines
 
@@ -30,24 +31,47 @@ def show(console: Console, options: Options) -> Iterator[Watch]:
     if not console.is_terminal:
         yield _lines(console)
         return
+    with _training_bars(console) as bar:
+        yield _bar(console, bar, "training", options.max_steps)
+
+
+@contextmanager
+def show_all(console: Console) -> Iterator[WatchAll]:
+    """The same for `side_by_side`: a bar, or lines, for each training that has begun."""
+    watches: dict[str, Watch] = {}
+    with _training_bars(console) if console.is_terminal else nullcontext() as bar:
+
+        def watch(name: str, report: Report) -> None:
+            if name not in watches:
+                start = f"{name}: "
+                watches[name] = _bar(console, bar, name, report.steps, start) if bar else _lines(console, start)
+            watches[name](report)
+
+        yield watch
+
+
+def _training_bars(console: Console) -> Progress:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[words]}"),
     )
-    with Progress(*columns, console=console, refresh_per_second=4) as bar:
-        task = bar.add_task("training", total=options.max_steps, words="")
+    return Progress(*columns, console=console, refresh_per_second=4)
 
-        def watch(report: Report) -> None:
-            if report.note:
-                console.print(report.note)
-                return
-            if report.valid is not None:
-                console.print(f"step {report.step}: validation loss {report.valid:.3f}")
-            bar.update(task, completed=report.step, words=words(report))
 
-        yield watch
+def _bar(console: Console, bar: Progress, description: str, steps: int, start: str = "") -> Watch:
+    task = bar.add_task(description, total=steps, words="")
+
+    def watch(report: Report) -> None:
+        if report.note:
+            console.print(start + report.note, markup=False)
+            return
+        if report.valid is not None:
+            console.print(f"{start}step {report.step}: validation loss {report.valid:.3f}", markup=False)
+        bar.update(task, completed=report.step, words=words(report))
+
+    return watch
 
 
 def words(report: Report) -> str:
@@ -63,17 +87,17 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def _lines(console: Console) -> Watch:
+def _lines(console: Console, start: str = "") -> Watch:
     last = -math.inf
 
     def watch(report: Report) -> None:
         nonlocal last
         if report.note:
-            console.print(report.note)
+            console.print(start + report.note, markup=False)
         elif report.valid is not None or report.step == report.steps or time.monotonic() - last > LINE_EVERY:
             last = time.monotonic()
             valid = f" · valid {report.valid:.3f}" if report.valid is not None else ""
-            console.print(f"step {report.step}/{report.steps} · {words(report)}{valid}", markup=False)
+            console.print(f"{start}step {report.step}/{report.steps} · {words(report)}{valid}", markup=False)
 
     return watch
 

@@ -1,0 +1,129 @@
+"""Several trainings at once, each a process on its share of the cores: on a CPU faster than one after the other."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+import torch
+
+from gra2seq.errors import UserError
+from gra2seq.options import Options
+from gra2seq.training.loop import Report, Stopped, train
+from gra2seq.training.stopping import Stopping
+
+LOOK_EVERY = 0.2  # seconds
+
+WatchAll = Callable[[str, Report], None]
+ShowAll = Callable[[], AbstractContextManager[WatchAll]]
+
+
+def show_nobody() -> AbstractContextManager[WatchAll]:
+    return nullcontext(lambda _name, _report: None)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A training to be done, or to be gone on with."""
+
+    options: Options
+    resume: bool = False
+
+
+@dataclass(frozen=True)
+class _Running:
+    process: BaseProcess
+    said: Connection  # a pipe of its own: one that is killed while it speaks silences no other
+
+
+def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> dict[str, str]:
+    """Train all, `jobs` at a time; returns what went wrong, by name. The others go on when one fails.
+
+    The first Ctrl-C (or SIGTERM) is handed on: every training writes its checkpoint before `Stopped` is raised.
+    """
+    for plan in plans.values():
+        if plan.options.devices * plan.options.num_nodes > 1:
+            raise UserError("devices and num_nodes spread one training over processes already: leave them 1, or jobs 1")
+    threads = max(torch.get_num_threads() // max(min(jobs, len(plans)), 1), 1)
+    waiting = dict(plans)
+    running: dict[str, _Running] = {}
+    failed: dict[str, str] = {}
+    handed_on = False
+    try:
+        with Stopping() as stopping:
+            while waiting or running:
+                while waiting and len(running) < jobs:
+                    name = next(iter(waiting))
+                    running[name] = _start(waiting.pop(name), threads)
+                ready = wait([end for one in running.values() for end in (one.said, one.process.sentinel)], LOOK_EVERY)
+                for name, one in list(running.items()):
+                    ended = one.process.sentinel in ready
+                    for said in _heard(one.said):
+                        if isinstance(said, Report):
+                            watch(name, said)
+                        else:
+                            failed[name] = said
+                    if ended:
+                        one.process.join()
+                        del running[name]
+                        if one.process.exitcode and name not in failed and not handed_on:
+                            failed[name] = f"its process ended with {_ending(one.process.exitcode)}"
+                if stopping.asked and not handed_on:
+                    handed_on = True
+                    waiting.clear()
+                    for one in running.values():
+                        one.process.terminate()  # a training answers with its checkpoint
+            if handed_on:
+                raise Stopped("stopped; what has begun keeps its checkpoint")
+    finally:
+        for one in running.values():  # a second Ctrl-C: at once
+            one.process.kill()
+    return failed
+
+
+def _start(plan: Planned, threads: int) -> _Running:
+    context = multiprocessing.get_context("spawn")
+    hears, speaks = context.Pipe(duplex=False)
+    options = replace(plan.options, threads=plan.options.threads or threads)
+    process = context.Process(target=_train, args=(options, plan.resume, os.getpid(), speaks))
+    process.start()
+    speaks.close()  # it has its own
+    return _Running(process, hears)
+
+
+def _heard(pipe: Connection) -> Iterator[Report | str]:
+    """All that was said up to now."""
+    try:
+        while pipe.poll():
+            yield pipe.recv()
+    except (EOFError, OSError):  # its end, perhaps in the middle of a word
+        return
+
+
+def _ending(code: int) -> str:
+    return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
+
+
+def _train(options: Options, resume: bool, parent: int, told: Connection) -> None:
+    """What a process does. Its signals come from the parent alone, so that a Ctrl-C reaches it once."""
+    if hasattr(os, "setpgrp"):
+        os.setpgrp()
+
+    def watch(report: Report) -> None:
+        if os.getppid() != parent:  # killed: no one will come for this training
+            signal.raise_signal(signal.SIGTERM)
+        else:
+            told.send(report)
+
+    try:
+        train(options, resume=resume, watch=watch)
+    except Stopped:
+        return
+    except Exception as error:  # whatever it is, it is this training's
+        told.send(str(error) or type(error).__name__)

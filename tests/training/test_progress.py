@@ -1,0 +1,46 @@
+"""What a person reads while a model learns: lines without a terminal, bars with one, each with its training's name."""
+
+import io
+import re
+
+from rich.console import Console
+
+from gra2seq.options import options
+from gra2seq.training.loop import Report
+from gra2seq.training.progress import show, show_all
+
+REPORT = Report(step=5, steps=10, loss=3.5, terms={"pen": 1.25}, rate=40.0, left=75.0, valid=2.125)
+NOTE = Report(step=5, steps=10, loss=0.0, terms={}, rate=0.0, left=0.0, note="a [note]")
+
+
+def printed(terminal, tell):
+    file = io.StringIO()
+    tell(Console(file=file, force_terminal=terminal, width=200, _environ={"TERM": "xterm"}))
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", file.getvalue())  # without colours
+
+
+def one(console):
+    with show(console, options({"max_steps": 10})) as watch:
+        watch(REPORT)
+        watch(NOTE)
+
+
+def two(console):
+    with show_all(console) as watch:
+        for name in ("song", "sketch-rnn"):
+            watch(name, REPORT)
+        watch("song", NOTE)
+
+
+def test_lines_say_step_loss_rate_and_time_left():
+    line = "step 5/10 · loss 3.50 (pen 1.25) · 40 sketches/s · 1:15 left · valid 2.125"
+    assert printed(False, one).splitlines() == [line, "a [note]"]
+    assert printed(False, two).splitlines() == [f"song: {line}", f"sketch-rnn: {line}", "song: a [note]"]
+
+
+def test_bars_say_the_same():
+    for text, start in ((printed(True, one), ""), (printed(True, two), "song: ")):
+        assert f"{start}step 5: validation loss" in text
+        assert f"{start}a [note]" in text
+        assert "40 sketches/s" in text
+    assert "sketch-rnn" in printed(True, two)
