@@ -35,6 +35,23 @@ def test_layers_are_the_papers():
         SketchANet(1)
 
 
+def test_the_largest_is_taken_before_the_relu_with_the_same_result():
+    """The paper's order, layer by layer, forwards and backwards."""
+    torch.manual_seed(0)
+    network = SketchANet(3).double()
+    pictures = torch.randint(0, 256, (2, 225, 225), dtype=torch.uint8)
+    ours = torch.autograd.grad(network.logits(pictures).square().sum(), list(network.parameters()))
+    hidden = pictures.double().unsqueeze(1) / 255
+    for layer in network.features:
+        if isinstance(layer, torch.nn.Conv2d):
+            hidden = layer(hidden).clamp(min=0)
+        elif isinstance(layer, torch.nn.MaxPool2d):
+            hidden = torch.nn.functional.max_pool2d(hidden, 3, 2)
+    hidden = network.second(network.first(hidden.flatten(1)).clamp(min=0)).clamp(min=0)
+    paper = torch.autograd.grad(network.last(hidden).square().sum(), list(network.parameters()))
+    assert all(torch.allclose(a, b, rtol=1e-9, atol=1e-12) for a, b in zip(ours, paper, strict=True))
+
+
 def test_dropout_is_the_sketchs_own():
     """Half is dropped by the sketch's own numbers, and what is left counts twice; against torch's by hand."""
     torch.manual_seed(0)

@@ -92,16 +92,20 @@ def evaluate(
     _check(model, dataset, judge, masks, direction)
     draws = stored_draws(dataset, split, len(indices), model.recipe.nodes)
     tell = progress or (lambda *_: None)
-    gallery, real = _originals(model, dataset, indices, judge, tell)
+    gallery = _codes(model, dataset, indices, draws.numbers, 0.0, tell)
+    real = _ceiling(dataset, indices, judge, tell) if judge else None
     actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
     who = _fingerprint(model, judge, dataset, split) if keep else ""
     rows = []
     for mask in dict.fromkeys(masks):
+        codes = gallery if mask == 0 else None
         for seed in dict.fromkeys(seeds):
             kept = keep / f"mask-{mask}-seed-{seed}-{who}.safetensors" if keep else None
             judged = Judged.load(kept) if kept and kept.exists() else None
             if judged is None:
-                judged = _judge(model, dataset, indices, draws.numbers, mask, seed, judge, tell)
+                if codes is None:  # the damage is the same for every seed
+                    codes = _codes(model, dataset, indices, draws.numbers, mask, tell)
+                judged = _judge(model, dataset, indices, codes, mask, seed, judge, tell)
                 if kept:
                     judged.save(kept)
             pair = (judged.codes, gallery) if direction == "redrawn" else (gallery, judged.codes)
@@ -121,7 +125,7 @@ def evaluate(
                     "tries": model.options.tries,
                     "rec": rec.rate if rec else None,
                     "rec_by_category": rec.per_category if rec else None,
-                    "ceiling": float(np.mean(real == actual)) if judge else None,
+                    "ceiling": None if real is None else float(np.mean(real == actual)),
                     "ret": hit,
                     "chamfer": float(judged.distance.mean()),
                     "empty": int(judged.empty.sum()),
@@ -256,33 +260,38 @@ def _batches(dataset: Dataset, indices: Indices) -> Iterator[tuple[slice, list[S
         yield part, [dataset.store[int(index)] for index in indices[part]]
 
 
-def _originals(
-    model: Model, dataset: Dataset, indices: Indices, judge: Judge | None, tell: Progress
-) -> tuple[Floats, Ints]:
-    """Codes of the unmasked originals, and what the judge says of them (numbers of the data's categories)."""
-    codes, said = [], []
+def _codes(model: Model, dataset: Dataset, indices: Indices, draws: Floats, mask: float, tell: Progress) -> Floats:
+    """Codes of all sketches, damaged as the draws say; at mask 0 of the originals."""
+    codes = []
     for part, sketches in _batches(dataset, indices):
-        codes.append(_finite(model.encode(sketches), part.start))
+        codes.append(_finite(model.encode(sketches, draws=draws[part], mask_prob=mask), part.start))
+        tell(f"codes at mask {mask:.0%}" if mask else "codes", part.stop, len(indices))
+    return np.concatenate(codes)
+
+
+def _ceiling(dataset: Dataset, indices: Indices, judge: Judge, tell: Progress) -> Ints:
+    """What the judge says of the originals (numbers of the data's categories)."""
+    said = []
+    for part, sketches in _batches(dataset, indices):
         said.append(_said(judge, dataset, sketches))
-        tell("originals", part.stop, len(indices))
-    return np.concatenate(codes), np.concatenate(said)
+        tell("judge's own accuracy", part.stop, len(indices))
+    return np.concatenate(said)
 
 
 def _judge(
     model: Model,
     dataset: Dataset,
     indices: Indices,
-    draws: Floats,
+    codes: Floats,
     mask: float,
     seed: int,
     judge: Judge | None,
     tell: Progress,
 ) -> Judged:
-    """Heal, draw, encode again, recognise and compare, batch by batch: memory stays flat."""
+    """Draw, encode again, recognise and compare, batch by batch: memory stays flat."""
     parts: list[Judged] = []
     for part, sketches in _batches(dataset, indices):
-        codes = _finite(model.encode(sketches, draws=draws[part], mask_prob=mask), part.start)
-        drawn = model.draw(codes, seed=seed, first=part.start)
+        drawn = model.draw(codes[part], seed=seed, first=part.start)
         empty = np.array([_empty(sketch) for sketch in drawn])
         found = np.where(empty, UNKNOWN, _said(judge, dataset, drawn))
         parts.append(Judged(model.encode(drawn), empty, found, chamfer(drawn, sketches)))

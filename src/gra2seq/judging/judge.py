@@ -14,7 +14,7 @@ from gra2seq.options import JUDGE, options
 from gra2seq.sketch.strokes import Ints, Sketch
 from gra2seq.training.checkpoint import CONFIG, WEIGHTS, load_weights, read_json
 
-BATCH = 128
+BATCH = 16  # pictures that stay in the cache from layer to layer
 
 
 class Judge:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -18,13 +19,16 @@ class SketchANet(nn.Module):
         if categories < 2:
             raise UserError(f"a classifier needs at least two categories, the data set has {categories}")
         self.features = nn.Sequential(
-            nn.Conv2d(1, 64, 15, stride=3), nn.ReLU(), nn.MaxPool2d(3, 2),  # 225 -> 71 -> 35
-            nn.Conv2d(64, 128, 5), nn.ReLU(), nn.MaxPool2d(3, 2),  # -> 31 -> 15
-            nn.Conv2d(128, 256, 3, padding=1), nn.ReLU(),
-            nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(),
-            nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2),  # -> 7
+            nn.Conv2d(1, 64, 15, stride=3), nn.MaxPool2d(3, 2), nn.ReLU(inplace=True),  # 225 -> 71 -> 35
+            nn.Conv2d(64, 128, 5), nn.MaxPool2d(3, 2), nn.ReLU(inplace=True),  # -> 31 -> 15
+            nn.Conv2d(128, 256, 3, padding=1), nn.ReLU(inplace=True),
+            nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(inplace=True),
+            nn.Conv2d(256, 256, 3, padding=1), nn.MaxPool2d(3, 2), nn.ReLU(inplace=True),  # -> 7
             nn.Flatten(),
         )  # fmt: skip
+        # The largest of a window and the ReLU may change places: only a quarter is left to do. Channels side by side in
+        # memory are what a CPU's convolutions like best.
+        self.features.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.first = nn.Linear(256 * 7 * 7, HIDDEN)
         self.second = nn.Linear(HIDDEN, HIDDEN)
         self.last = nn.Linear(HIDDEN, categories)

@@ -88,7 +88,9 @@ def load_checkpoint(
         moments = {}
         for key in ("step", "exp_avg", "exp_avg_sq"):  # a fused Adam has all three, the step too, beside the weights
             if f"adam.{key}.{name}" in tensors:
-                moments[key] = tensors[f"adam.{key}.{name}"].to(parameter.device)
+                moment = tensors[f"adam.{key}.{name}"].to(parameter.device)
+                # A fused Adam walks weights and moments side by side in memory: they must lie alike.
+                moments[key] = moment if key == "step" else torch.empty_like(parameter).copy_(moment)
         if moments:
             optimizer.state[parameter] = moments
     if average is not None:
