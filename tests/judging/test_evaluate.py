@@ -295,6 +295,9 @@ def test_what_was_judged_with_other_options_is_not_taken(data, model, tmp_path):
     for one in (model, other):
         evaluate(one, data, name="m", masks=[0.0, 1e-7], keep=tmp_path)
     assert len(list(tmp_path.iterdir())) == 4
+    other.options = replace(model.options, threads=1, workers=5, run="moved")  # where it was trained is no matter
+    evaluate(other, data, name="m", masks=[0.0, 1e-7], keep=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_masks_need_no_place_beside_the_store(data, monkeypatch):

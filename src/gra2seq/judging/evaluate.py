@@ -30,11 +30,12 @@ from gra2seq.judging.retrieval import ranks
 from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import FORMATS
 from gra2seq.model import TEMPERATURE, Model
-from gra2seq.options import as_dict
+from gra2seq.options import IN_USE, as_dict
 from gra2seq.sketch.masking import Draws
 from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 from gra2seq.training.gallery import damaged_picture
+from gra2seq.training.manifest import FREE
 from gra2seq.whole import whole_file
 
 KS = (1, 10, 50)
@@ -205,7 +206,7 @@ def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
 
 def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str) -> str:
     """Of all that a judged split depends on."""
-    chosen = {name: value for name, value in as_dict(model.options).items() if name not in ("run", "data")}
+    chosen = {name: value for name, value in as_dict(model.options).items() if name not in FREE or name in IN_USE}
     what = [dataset.store.hash, dataset.name, split, model.recipe.scale, chosen, MASK_SEED, MASK_VERSION, TEMPERATURE]
     about = hashlib.sha256(json.dumps(what).encode())
     for network in (model.network, judge.network if judge else None):
