@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,12 +104,13 @@ class Model:
         max_points: int | None = None,
         lengths: NDArray[np.integer] | None = None,
         tries: int | None = None,
+        progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Sketch]:
         """A sketch for each code, in a box of about 255 around the origin. Sketch i depends on its code, seed and i.
 
         `first` is the number of the first one, for those who draw a long list in parts, or the numbers of all. Of
         several `tries` (default: the model's) the one is kept that reads best: encoded again, its code is nearest to
-        the one it was drawn from.
+        the one it was drawn from. `progress` is told how many sketches are drawn, of how many.
         """
         tries = self.options.tries if tries is None else tries
         if tries < 1:
@@ -135,7 +136,9 @@ class Model:
                     off_other = self._misread(other, code)
                     best = [o if closer else b for o, b, closer in zip(other, best, off_other < off, strict=True)]
                     off = np.minimum(off, off_other)
+                    progress(part.start + len(best) * attempt // tries, len(array))
             drawn += best
+            progress(len(drawn), len(array))
         return drawn
 
     def _try(self, code: Tensor, temperature: float, noise: Tensor, lengths: Tensor | None) -> list[Sketch]:
@@ -165,22 +168,24 @@ class Model:
         tries: int | None = None,
     ) -> list[Sketch]:
         """Each sketch drawn again from its code, laid where the original lies."""
-        return self.heal(sketches, mask_prob=0.0, temperature=temperature, seed=seed, tries=tries)
+        return self.heal(sketches, temperature=temperature, seed=seed, tries=tries)
 
     def heal(
         self,
         sketches: Sequence[Sketch],
         *,
-        mask_prob: float = 0.1,
+        mask_prob: float = 0.0,
         seed: int = 0,
         temperature: float = TEMPERATURE,
         holes: Sequence[Hole] = (),
         samples: int = 1,
         draws: NDArray[np.floating] | None = None,
         tries: int | None = None,
+        progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Sketch]:
-        """Damage each sketch (masks from `seed`, and `holes`), and draw it whole again, laid over the original.
+        """Draw each sketch whole again, laid over the original, from what `holes` and `mask_prob` leave of it.
 
+        By itself nothing more is damaged; with `mask_prob` each patch is wiped so likely, as `seed` or `draws` say.
         With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
         """
         if not 0 <= mask_prob <= 1:
@@ -190,7 +195,9 @@ class Model:
         if draws is None:
             draws = mask_draws(sketches, seed, self.recipe.nodes)
         codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
-        drawn = self.draw(np.repeat(codes, samples, axis=0), temperature=temperature, seed=seed, tries=tries)
+        drawn = self.draw(
+            np.repeat(codes, samples, axis=0), temperature=temperature, seed=seed, tries=tries, progress=progress
+        )
         return [laid_over(sketch, sketches[i // samples]) for i, sketch in enumerate(drawn)]
 
     @torch.inference_mode()

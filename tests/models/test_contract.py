@@ -144,6 +144,11 @@ def test_draw_and_heal(name):
     assert all((a.points == b.points).all() for a, b in zip(*cold, strict=True))
     healed = model.heal(SKETCHES, mask_prob=0.3, seed=0, samples=2)
     assert [s.category for s in healed] == [s.category for s in SKETCHES for _ in range(2)]
+    heard = []
+    whole = model.heal(SKETCHES, seed=1, tries=2, progress=lambda *done: heard.append(done))
+    assert heard == [(4, 8), (8, 8)]
+    for one, other in zip(whole, model.redraw(SKETCHES, seed=1, tries=2), strict=True):
+        assert (one.points == other.points).all(), "nobody asked for damage"
     assert model.encode([]).shape == (0, 16)
     assert model.draw(np.empty((0, 16))) == []
 

@@ -19,6 +19,7 @@ from gra2seq.cli.common import (
     app,
     read_drawings,
     reply,
+    say,
     sources,
 )
 from gra2seq.errors import UserError
@@ -120,12 +121,21 @@ def _draw_again(
 ) -> None:
     from gra2seq.model import load
     from gra2seq.sketch.files import check_target, write
+    from gra2seq.training.progress import counting
 
     check_target(out)  # before the work, not after it
     sketches = read_drawings(files, limit)
-    healed = load(model).heal(
-        sketches, mask_prob=mask_prob, holes=holes, samples=samples, temperature=temperature, seed=seed, tries=tries
-    )
+    with counting(say) as progress:
+        healed = load(model).heal(
+            sketches,
+            mask_prob=mask_prob,
+            holes=holes,
+            samples=samples,
+            temperature=temperature,
+            seed=seed,
+            tries=tries,
+            progress=lambda done, total: progress("drawings", done, total),
+        )
     written = write(out, [("", sketch) for sketch in healed])
     answer = {"sketches": len(sketches), "drawn": len(healed), "files": [str(path) for path in written]}
     reply(as_json, answer, f"{len(healed)} drawings are in {', '.join(map(str, written[:3]))}")

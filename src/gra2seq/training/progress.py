@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import (
@@ -18,9 +19,10 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from gra2seq.options import Options
-from gra2seq.training.loop import Report, Watch
-from gra2seq.training.side_by_side import WatchAll
+if TYPE_CHECKING:  # who only draws shall not wait for what trains
+    from gra2seq.options import Options
+    from gra2seq.training.loop import Report, Watch
+    from gra2seq.training.side_by_side import WatchAll
 
 LINE_EVERY = 10.0  # seconds between plain lines
 
