@@ -132,11 +132,11 @@ class Model:
             if tries > 1 and temperature > 0:  # at 0 there is one drawing
                 off = self._misread(best, code)
                 for attempt in range(1, tries):
+                    progress(part.start + len(best) * attempt // tries, len(array))
                     other = self._try(code, temperature, _noise(seed, numbers[part], most, attempt), fixed)
                     off_other = self._misread(other, code)
                     best = [o if closer else b for o, b, closer in zip(other, best, off_other < off, strict=True)]
                     off = np.minimum(off, off_other)
-                    progress(part.start + len(best) * attempt // tries, len(array))
             drawn += best
             progress(len(drawn), len(array))
         return drawn

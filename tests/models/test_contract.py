@@ -128,6 +128,14 @@ def test_a_masked_patch_is_not_seen(name):
     assert (unseen[0] == unseen[1]).all()
 
 
+@pytest.mark.parametrize(("name", "more"), [*((name, {}) for name in MODELS), ("sp-gra2seq", {"links": "random"})])
+def test_no_damage_is_no_damage(name, more):
+    """What `evaluate` counts on: with nothing to mask, the numbers that would have said where do not matter."""
+    model = untrained(chosen(name, **more))
+    draws = np.random.default_rng(0).random((len(SKETCHES), 8))
+    assert (model.encode(SKETCHES, draws=draws, mask_prob=0.0) == model.encode(SKETCHES)).all()
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_draw_and_heal(name):
     model = untrained(chosen(name, max_points=30))

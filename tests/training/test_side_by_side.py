@@ -12,11 +12,12 @@ import pytest
 
 from gra2seq.errors import UserError
 from gra2seq.options import options
-from gra2seq.training.loop import Stopped, train
+from gra2seq.training.checkpoint import read_progress
+from gra2seq.training.loop import train
 from gra2seq.training.side_by_side import Planned, side_by_side
 
 TINY = {"preset": "tiny", "data": "doodles:60", "max_steps": 3, "workers": 0, "gallery": 0, "threads": 1}
-LONG = {**TINY, "max_steps": 100_000, "validate_every": 100_000}
+LONG = {**TINY, "max_steps": 100_000, "validate_every": 100_000, "save_every": 100_000}
 
 
 def plans(folder, **changes):
@@ -38,11 +39,13 @@ def test_they_learn_what_they_learn_alone(tmp_path):
 
 
 def test_one_that_fails_and_one_that_is_killed_hurt_no_other(tmp_path):
-    chosen = plans(tmp_path)
+    chosen, notes = plans(tmp_path), []
     fails = Planned(options({**TINY, "data": str(tmp_path / "nothing"), "run": str(tmp_path / "fails")}))
-    killed = Planned(options({**LONG, "run": str(tmp_path / "killed")}))
+    killed = Planned(options({**LONG, "workers": 1, "run": str(tmp_path / "killed")}))
 
-    def watch(name, _report):
+    def watch(name, report):
+        if report.note:
+            notes.append((name, report.note))
         if name == "killed":
             for child in multiprocessing.active_children():
                 child.kill()
@@ -51,67 +54,82 @@ def test_one_that_fails_and_one_that_is_killed_hurt_no_other(tmp_path):
     assert set(failed) == {"fails", "killed"}
     assert "nothing" in failed["fails"]
     assert failed["killed"] == "its process ended with signal 9 (SIGKILL)"
+    assert [("fails", f"failed: {failed['fails']}"), ("killed", f"failed: {failed['killed']}")] == notes[:2]
     assert all((tmp_path / name / "model.safetensors").exists() for name in chosen)
 
 
-def test_a_stop_reaches_all_and_nothing_is_lost(tmp_path):
-    chosen, seen = plans(tmp_path, max_steps=300), set()
+def test_one_that_is_stopped_alone_is_said_to_be(tmp_path):
+    def watch(_name, report):
+        if not report.note:
+            for child in multiprocessing.active_children():
+                child.terminate()
 
-    def watch(name, _report):
-        seen.add(name)
-        if len(seen) == 2:  # both are at it
-            seen.add("asked")
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with pytest.raises(Stopped):
-        side_by_side(chosen, 2, watch)
-    assert not multiprocessing.active_children()
-    for name, plan in chosen.items():
-        with pytest.raises(StopIteration):  # it goes on behind the step at which it stopped
-            train(plan.options, resume=True, watch=stop_at_first)
-        assert (tmp_path / name / "last.safetensors").exists()
+    plan = Planned(options({**LONG, "run": str(tmp_path / "run")}))
+    assert "stopped" in side_by_side({"one": plan}, 1, watch)["one"]
+    assert (tmp_path / "run" / "last.safetensors").exists()
 
 
-def stop_at_first(report):
-    assert report.step > 1 or report.note
-    if not report.note:
-        raise StopIteration
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="asks Linux which processes live")
-def test_trainings_end_with_the_command_that_began_them(tmp_path):
-    program = f"""
+PROGRAM = """
 import multiprocessing
 from gra2seq.options import options
+from gra2seq.training.loop import Stopped
 from gra2seq.training.side_by_side import Planned, side_by_side
 
 def watch(name, report):
-    print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+    print(name, *(child.pid for child in multiprocessing.active_children()), flush=True)
 
 if __name__ == "__main__":
-    side_by_side({{"a": Planned(options({LONG!r} | {{"run": {str(tmp_path / "run")!r}}}))}}, 2, watch)
+    try:
+        side_by_side({{name: Planned(options({options} | {{"run": {folder!r} + name}})) for name in "ab"}}, 2, watch)
+    except Stopped:
+        print("stopped", flush=True)
 """
-    (tmp_path / "program.py").write_text(program)
-    with subprocess.Popen([sys.executable, tmp_path / "program.py"], stdout=subprocess.PIPE, text=True) as parent:
-        child = int(parent.stdout.readline())
-        parent.kill()
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="asks Linux which processes live")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_they_save_and_end_with_the_command_that_began_them(tmp_path, number):
+    """A Ctrl-C goes to all of a terminal's processes, a scheduler's SIGTERM too, a kill -9 to the command alone."""
+    (tmp_path / "program.py").write_text(PROGRAM.format(options=LONG, folder=f"{tmp_path}/"))
+    begin = [sys.executable, tmp_path / "program.py"]
+    with subprocess.Popen(begin, stdout=subprocess.PIPE, text=True, start_new_session=True) as command:
+        children, speaking = set(), set()
+        while len(speaking) < 2:
+            name, *pids = command.stdout.readline().split()
+            speaking.add(name)
+            children.update(map(int, pids))
+        if number == signal.SIGKILL:
+            command.kill()
+        else:
+            os.killpg(command.pid, number)
+        if number == signal.SIGTERM:
+            for child in children:
+                os.kill(child, number)
+        rest = command.stdout.read()
+    assert rest.endswith("stopped\n") == (number != signal.SIGKILL)
+    for child in children:
+        ended(child)
+    for name in "ab":
+        assert read_progress(tmp_path / name / "last.safetensors")["step"] > 0
+
+
+def ended(pid):
+    """Within half a minute."""
     for _ in range(300):
-        if not alive(child):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return
+        except FileNotFoundError:
             return
         time.sleep(0.1)
-    os.kill(child, signal.SIGKILL)
+    os.kill(pid, signal.SIGKILL)
     pytest.fail("it trains on for no one")
 
 
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def test_a_training_of_several_processes_is_refused(tmp_path):
+def test_what_cannot_work_is_refused(tmp_path):
     chosen = {name: replace(plan, options=replace(plan.options, devices=2)) for name, plan in plans(tmp_path).items()}
     with pytest.raises(UserError, match="leave them 1"):
         side_by_side(chosen, 2, lambda *_: None)
+    with pytest.raises(UserError, match="at least 1"):
+        side_by_side(plans(tmp_path), 0, lambda *_: None)

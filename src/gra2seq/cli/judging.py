@@ -23,7 +23,6 @@ from gra2seq.errors import UserError
 Masks = Annotated[list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")]
 Seeds = Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")]
 JudgeRun = Annotated[Path | None, typer.Option(help="Run of a sketch-a-net on the same categories, for Rec.")]
-
 Jobs = Annotated[int, typer.Option(min=1, help="Train so many at once, each on its share of the cores.")]
 
 

@@ -60,8 +60,8 @@ def ablate(
         with show_all() as watch_all:
             plans = {title: Planned(variant, begun(variant)) for title, variant in variants.items()}
             failed = side_by_side(plans, jobs, watch_all)
-        for title, error in failed.items():
-            raise UserError(f"{title}: {error}")
+        if failed:
+            raise UserError("; ".join(f"{title}: {error}" for title, error in failed.items()))
     rows = []
     for title, variant in variants.items():
         with show(variant) as watch:

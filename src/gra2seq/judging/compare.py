@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ class Compared:
     sketches: int = 0  # seen in training
     judged_at: int = 0  # sketches seen by the weights that are judged: the best of the validation split
     rate: float | None = None  # sketches a second while it learns; None after too few steps to tell
+    jobs: int = 1  # trained at once: time and rate are then those of a share of the cores
     error: str = ""
 
 
@@ -78,7 +79,7 @@ def compare(
         try:
             if name in failed:
                 raise UserError(failed[name])
-            found.append(_one(name, options, show, masks, seeds, judge, counting))
+            found.append(replace(_one(name, options, show, masks, seeds, judge, counting), jobs=jobs))
         except (Stopped, KeyboardInterrupt):
             raise
         except Exception as error:  # whatever it is, it is this system's: the others go on
@@ -93,8 +94,8 @@ def _train_all(chosen: dict[str, Options], jobs: int, show_all: ShowAll) -> dict
     for name, options in chosen.items():
         try:
             plans[name] = Planned(options, begun(options))
-        except UserError as error:
-            failed[name] = str(error)
+        except Exception as error:  # whatever it is, it is this system's: the others go on
+            failed[name] = str(error) or type(error).__name__
     with show_all() as watch:
         return failed | side_by_side(plans, jobs, watch)
 
@@ -171,6 +172,12 @@ def comparison(found: Sequence[Compared]) -> str:
             f"| {system.system} | {sees} | {system.parameters / 1e6:.2f} M | {system.sketches:,} | "
             f"{system.judged_at:,} | {system.seconds / 60:.1f} min | {_whole(system.rate)} |"
         )
+    at_once = max((system.jobs for system in found), default=1)
+    if at_once > 1:
+        lines += [
+            "",
+            f"With --jobs {at_once}: times and rates of what was trained now are those of a share of the cores.",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -187,6 +194,7 @@ def as_json(found: Sequence[Compared]) -> dict[str, Any]:
             "sketches_seen": one.sketches,
             "sketches_seen_by_judged_weights": one.judged_at,
             "sketches_per_second": one.rate,
+            "jobs": one.jobs,
             "error": one.error,
         }
         for one in found

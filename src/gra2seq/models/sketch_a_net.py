@@ -26,9 +26,6 @@ class SketchANet(nn.Module):
             nn.Conv2d(256, 256, 3, padding=1), nn.MaxPool2d(3, 2), nn.ReLU(inplace=True),  # -> 7
             nn.Flatten(),
         )  # fmt: skip
-        # The largest of a window and the ReLU may change places: only a quarter is left to do. Channels side by side in
-        # memory are what a CPU's convolutions like best.
-        self.features.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.first = nn.Linear(256 * 7 * 7, HIDDEN)
         self.second = nn.Linear(HIDDEN, HIDDEN)
         self.last = nn.Linear(HIDDEN, categories)
@@ -36,6 +33,9 @@ class SketchANet(nn.Module):
             if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:
                 nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
                 nn.init.zeros_(layer.bias)
+        # Channels side by side in memory suit a CPU's convolutions, and pooling before ReLU, which is the same, leaves
+        # less to do (docs/decisions.md).
+        self.features.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def logits(self, pictures: Tensor, chance: Tensor | None = None) -> Tensor:
         """(B, 225, 225) of 0 to 255 -> (B, categories).

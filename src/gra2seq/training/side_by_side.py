@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
-import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -47,43 +47,57 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
 
     The first Ctrl-C (or SIGTERM) is handed on: every training writes its checkpoint before `Stopped` is raised.
     """
+    if jobs < 1:
+        raise UserError(f"jobs={jobs} must be at least 1")
     for plan in plans.values():
         if plan.options.devices * plan.options.num_nodes > 1:
             raise UserError("devices and num_nodes spread one training over processes already: leave them 1, or jobs 1")
     threads = max(torch.get_num_threads() // max(min(jobs, len(plans)), 1), 1)
-    waiting = dict(plans)
+    waiting = list(plans)
     running: dict[str, _Running] = {}
     failed: dict[str, str] = {}
     handed_on = False
+
+    def fail(name: str, why: str) -> None:
+        failed[name] = why
+        watch(name, Report(0, plans[name].options.max_steps, math.nan, {}, math.nan, math.nan, note=f"failed: {why}"))
+
     try:
         with Stopping() as stopping:
             while waiting or running:
                 while waiting and len(running) < jobs:
-                    name = next(iter(waiting))
-                    running[name] = _start(waiting.pop(name), threads)
-                ready = wait([end for one in running.values() for end in (one.said, one.process.sentinel)], LOOK_EVERY)
+                    name = waiting.pop(0)
+                    try:
+                        running[name] = _start(plans[name], threads)
+                    except OSError as error:
+                        fail(name, f"no process for it: {error}")
+                wait([end for one in running.values() for end in (one.said, one.process.sentinel)], LOOK_EVERY)
                 for name, one in list(running.items()):
-                    ended = one.process.sentinel in ready
+                    ended = not one.process.is_alive()  # asked before it is heard, so that its last word is
                     for said in _heard(one.said):
                         if isinstance(said, Report):
                             watch(name, said)
-                        else:
-                            failed[name] = said
+                        elif not handed_on:
+                            fail(name, said)
                     if ended:
-                        one.process.join()
                         del running[name]
                         if one.process.exitcode and name not in failed and not handed_on:
-                            failed[name] = f"its process ended with {_ending(one.process.exitcode)}"
+                            fail(name, f"its process ended with {_ending(one.process.exitcode)}")
                 if stopping.asked and not handed_on:
                     handed_on = True
                     waiting.clear()
                     for one in running.values():
-                        one.process.terminate()  # a training answers with its checkpoint
-            if handed_on:
+                        one.process.terminate()
+            if stopping.asked:
                 raise Stopped("stopped; what has begun keeps its checkpoint")
-    finally:
-        for one in running.values():  # a second Ctrl-C: at once
+    except KeyboardInterrupt:  # a second Ctrl-C: at once
+        for one in running.values():
             one.process.kill()
+        raise
+    finally:
+        for one in running.values():
+            one.process.terminate()  # a training answers with its checkpoint
+            one.process.join()
     return failed
 
 
@@ -91,7 +105,7 @@ def _start(plan: Planned, threads: int) -> _Running:
     context = multiprocessing.get_context("spawn")
     hears, speaks = context.Pipe(duplex=False)
     options = replace(plan.options, threads=plan.options.threads or threads)
-    process = context.Process(target=_train, args=(options, plan.resume, os.getpid(), speaks))
+    process = context.Process(target=_train, args=(options, plan.resume, speaks))
     process.start()
     speaks.close()  # it has its own
     return _Running(process, hears)
@@ -110,20 +124,21 @@ def _ending(code: int) -> str:
     return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
 
 
-def _train(options: Options, resume: bool, parent: int, told: Connection) -> None:
-    """What a process does. Its signals come from the parent alone, so that a Ctrl-C reaches it once."""
-    if hasattr(os, "setpgrp"):
-        os.setpgrp()
+def _train(options: Options, resume: bool, told: Connection) -> None:
+    """What a process does: it tells every report, and in the end what went wrong, if anything did."""
 
     def watch(report: Report) -> None:
-        if os.getppid() != parent:  # killed: no one will come for this training
-            signal.raise_signal(signal.SIGTERM)
-        else:
+        try:
             told.send(report)
+        except OSError:  # the command that began this training is gone: save, and end
+            signal.raise_signal(signal.SIGTERM)
 
     try:
         train(options, resume=resume, watch=watch)
-    except Stopped:
         return
+    except Stopped:
+        why = "it was stopped by a signal; its checkpoint is written"
     except Exception as error:  # whatever it is, it is this training's
-        told.send(str(error) or type(error).__name__)
+        why = str(error) or type(error).__name__
+    with suppress(OSError):
+        told.send(why)

@@ -23,7 +23,7 @@ class Stopping:
         return self
 
     def _ask(self, number: int, _frame: FrameType | None) -> None:
-        if self.asked:
+        if self.asked and number == signal.SIGINT:  # SIGTERM may be said more than once, and after Ctrl-C
             self._restore()
             signal.raise_signal(number)
         self.asked = True

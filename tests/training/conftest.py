@@ -1,0 +1,11 @@
+"""What tests of the loop share."""
+
+import pytest
+from tiny import CONFIG
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(CONFIG)
+    return path

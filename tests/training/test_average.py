@@ -1,0 +1,47 @@
+"""The running mean of the weights: judged, kept, resumed."""
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny import TINY, run
+
+from gra2seq.errors import UserError
+from gra2seq.options import options
+from gra2seq.training.average import Average
+from gra2seq.training.loop import read_metrics, train
+
+
+def test_the_mean_of_the_weights_is_judged_kept_and_resumed(tmp_path):
+    goal = {"average": 0.5, "max_steps": 6, "validate_every": 3, "save_every": 3}
+    whole = run(tmp_path / "whole", **goal)
+    run(tmp_path / "parts", **{**goal, "max_steps": 3})
+    train(options({**TINY, **goal, "run": str(tmp_path / "parts")}), resume=True)
+    mean, again = (load_file(folder / "model.safetensors") for folder in (whole, tmp_path / "parts"))
+    assert all(torch.equal(mean[name], again[name]) for name in mean)
+    last = load_file(whole / "last.safetensors")
+    kept = read_metrics(whole, "valid.jsonl")[-1]["step"] == 6
+    weight = "decoder.out.weight"
+    assert kept
+    assert torch.equal(last[f"average.{weight}"], mean[weight])
+    assert not torch.equal(last[f"model.{weight}"], mean[weight])
+    plain = run(tmp_path / "plain", **{**goal, "average": 0.0})
+    assert torch.equal(load_file(plain / "last.safetensors")[f"model.{weight}"], last[f"model.{weight}"])
+    with pytest.raises(UserError, match="average"):
+        train(options({**TINY, **goal, "max_steps": 9, "run": str(plain)}), resume=True)
+
+
+def test_the_mean_against_a_slow_twin():
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+    average, expected = Average(network, 0.8), network[0].weight.detach().clone()
+    for step in range(1, 60):
+        with torch.no_grad():
+            network[0].weight += torch.randn(2, 2)
+        average.update_(step)
+        keep = min(0.8, step / (step + 10))
+        expected = keep * expected + (1 - keep) * network[0].weight.detach()
+    assert torch.allclose(average.mean["0.weight"], expected, atol=1e-5)
+    before = network[0].weight.detach().clone()
+    with average.used():
+        assert torch.allclose(network[0].weight, expected, atol=1e-5)
+    assert torch.equal(network[0].weight, before)

@@ -1,0 +1,95 @@
+"""A bad loss stops the run, a cut or full disk loses nothing, and it is said what is wrong."""
+
+import json
+
+import pytest
+from tiny import TINY, run
+
+import gra2seq
+from gra2seq.data.datasets import open_dataset
+from gra2seq.errors import UserError
+from gra2seq.models import build
+from gra2seq.models.sketch_model import SketchModel
+from gra2seq.options import options
+from gra2seq.training import checkpoint
+from gra2seq.training.loop import NotFinite, Validation, train
+
+
+def test_a_loss_that_is_not_finite_stops_and_names_the_batch(tmp_path, monkeypatch):
+    run(tmp_path / "run", max_steps=4, save_every=2)
+    before = (tmp_path / "run" / "last.safetensors").read_bytes()
+    forward = SketchModel.forward
+
+    def broken(self, batch):
+        terms, watch = forward(self, batch)
+        return {**terms, "pen": terms["pen"] * float("nan")}, watch
+
+    monkeypatch.setattr(SketchModel, "forward", broken)
+    with pytest.raises(NotFinite, match=r"step 5: loss, pen is not finite on the batch of doodle-") as caught:
+        train(options({**TINY, "run": str(tmp_path / "run"), "max_steps": 9}), resume=True)
+    assert "learning_rate" in str(caught.value)
+    listed = json.loads((tmp_path / "run" / "not-finite-step-5.json").read_text())
+    assert len(listed["sketches"]) == 16
+    assert (tmp_path / "run" / "last.safetensors").read_bytes() == before
+
+
+def test_a_gradient_that_is_not_finite_stops_before_the_weights(tmp_path, monkeypatch):
+    monkeypatch.setattr("gra2seq.training.loop.clip", lambda *_: float("nan"))
+    with pytest.raises(NotFinite, match="gradient is not finite"):
+        run(tmp_path / "run", max_steps=2, save_every=1)
+    assert not (tmp_path / "run" / "last.safetensors").exists()
+
+
+def test_weights_are_not_overwritten(tmp_path, tiny_run):
+    import shutil
+
+    folder = tmp_path / "weights"
+    folder.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(tiny_run / name, folder / name)
+    with pytest.raises(UserError, match="holds a model already"):
+        run(folder, max_steps=2)
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(UserError, match="cannot write"):
+        run(tmp_path / "file" / "run", max_steps=2)
+
+
+def test_nothing_to_validate_on_is_said_at_once(tmp_path):
+    with pytest.raises(UserError, match="every training sketch has more than max_points=3"):
+        run(tmp_path / "run", max_points=3, max_steps=2)
+    dataset, chosen = open_dataset("doodles:200"), options({**TINY, "max_points": 3})
+    with pytest.raises(UserError, match="validate on has more than max_points=3"):
+        Validation(chosen, dataset, build(chosen), dataset.valid, 10)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+def test_a_checkpoint_cut_short_is_refused(tmp_path, tiny_run, share):
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(tiny_run, copy)
+    for name in ("model.safetensors", "last.safetensors"):
+        data = (copy / name).read_bytes()
+        (copy / name).write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(UserError, match="damaged or cut short"):
+        gra2seq.load(copy)
+    with pytest.raises(UserError, match="damaged or cut short"):
+        train(options({**TINY, "run": str(copy), "max_steps": 9, "validate_sketches": 40}), resume=True)
+
+
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
+    folder = run(tmp_path / "run", max_steps=4, save_every=2)
+    before = (folder / "last.safetensors").read_bytes()
+
+    def full(_tensors, path, _metadata=None):
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(UserError, match="No space left on device"):
+        train(options({**TINY, "run": str(folder), "max_steps": 8, "save_every": 2}), resume=True)
+    assert (folder / "last.safetensors").read_bytes() == before
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]

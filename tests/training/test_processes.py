@@ -1,0 +1,62 @@
+"""Several processes, and several machines, learn what one learns."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from tiny import command, losses
+
+import gra2seq
+from gra2seq.options import SYSTEMS
+
+WATCHED = {"step", "sketches_per_second", "norm", "cosine", "clusters", "sigma", "kl_a_dimension", "components"}
+
+
+ALIKE = [
+    ["cluster_form=euclidean"],
+    ["cluster_form=squared"],
+    *(pytest.param([f"model={name}"], marks=pytest.mark.slow) for name in SYSTEMS if name != "sp-gra2seq"),
+]
+
+
+@pytest.mark.parametrize("chosen", ALIKE, ids=lambda words: words[0])
+def test_two_processes_equal_one(tmp_path, config, chosen):
+    """Batch norm, centroids, mixtures and losses are those of the global batch."""
+    goal = ["max_steps=8", "validate_every=8", *chosen]
+    one, two = tmp_path / "one", tmp_path / "two"
+    subprocess.run(command(config, f"run={one}", *goal), check=True, capture_output=True, timeout=120)
+    environment = {**os.environ, "MASTER_PORT": str(20_000 + (os.getpid() + len(chosen[0])) % 20_000)}
+    done = subprocess.run(
+        command(config, f"run={two}", *goal, "--devices", "2"),
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stderr
+    for a, b in zip(losses(one), losses(two), strict=True):
+        for name in a.keys() - WATCHED:
+            assert a[name] == pytest.approx(b[name], rel=2e-4), (a["step"], name)
+    model_one, model_two = (gra2seq.load(folder).network.state_dict() for folder in (one, two))
+    for name, value in model_one.items():
+        assert torch.allclose(value.float(), model_two[name].float(), rtol=1e-2, atol=1e-4), name
+
+
+@pytest.mark.slow
+def test_two_machines_equal_one(tmp_path, config):
+    """Started by the launcher, once on each machine (here: twice on this one)."""
+    goal = ["max_steps=6", "validate_every=6"]
+    one, two = tmp_path / "one", tmp_path / "two"
+    subprocess.run(command(config, f"run={one}", *goal), check=True, capture_output=True, timeout=120)
+    port = str(41_000 + os.getpid() % 20_000)
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1"]
+    launch += ["--master-addr", "127.0.0.1", "--master-port", port]
+    words = ["-m", "gra2seq.cli", "train", str(config), f"run={two}", *goal, "num_nodes=2"]
+    machines = [
+        subprocess.Popen([*launch, "--node-rank", str(rank), *words], stderr=subprocess.DEVNULL) for rank in (1, 0)
+    ]
+    assert [machine.wait(timeout=180) for machine in machines] == [0, 0]
+    for a, b in zip(losses(one), losses(two), strict=True):
+        assert a["loss"] == pytest.approx(b["loss"], rel=2e-4)
