@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.strokes import Doubles, Ints
 
 KS = (1, 10, 50)  # the paper's
+SAMPLE = 1024  # queries on which the glances are tried
 BLOCK = 2048  # queries, and gallery codes, of one product: 16 MB
-GLANCE = 32  # leading principal directions that are looked at first
+GLANCES = (16, 32, 48, 64)  # leading principal directions that may be looked at first: as many as pay
+OVERHEAD = 16  # what a glance costs beside its product, in directions of a tile
+PAIR_COST = 32  # of a pair that is computed exactly, in the same measure
+PAIRS_PER_QUERY = 3  # more of them, and the whole product is cheaper
 TIE = 1e-12  # squared distances that differ by less than this share are equal
 PAIRS = 1 << 15  # computed exactly at a time: 32 MB of differences at 128 numbers a code
 DOUBTS_PER_QUERY = 16  # in a tile, on average; more of them, and the tile is multiplied again in double precision
@@ -66,17 +70,21 @@ def ranks(
         tile = slice(start, min(start + block, len(search.gallery)))
         active = active[count[active] < limit]
         glancing = search.glance is not None and (glance_pays or number % 8 == 0)
-        seen = 0
+        left = 0
         for first in range(0, len(active), block):
             who = active[first : first + block]
             if glancing:
-                who = who[search.glance_at(who, tile)]
-                seen += len(who)
+                near = search.glance_at(who, tile)
+                if near.few:
+                    count[who] += search.exactly(who, near.row, near.column + tile.start)
+                    continue
+                who = who[np.unique(near.row)]
+                left += len(who)
             if len(who):
                 more, crowded = search.nearer(who, tile, crowded and first > 0)
                 count[who] += more
         if glancing:
-            glance_pays = seen < len(active) / 2
+            glance_pays = left < len(active) / 2
     return np.minimum(count, limit)
 
 
@@ -85,6 +93,15 @@ def exact_squares(queries: Doubles, gallery: Doubles) -> Doubles:
     way = queries - gallery
     squares: Doubles = np.square(way, out=way).sum(axis=1)
     return squares
+
+
+@dataclass(frozen=True)
+class _Near:
+    """Pairs of a query (its place in a block) and a code (its place in a tile) that a glance cannot tell from near."""
+
+    row: Ints
+    column: Ints
+    few: bool  # so few that each is looked at by itself; else the queries are, with the whole tile
 
 
 @dataclass(frozen=True)
@@ -136,15 +153,7 @@ class _Search:
         query_turned = torch.from_numpy(centred @ directions)
         half = torch.from_numpy(gallery_norm**2 / 2).unsqueeze(1)
         one = torch.ones(len(queries), 1, dtype=torch.float64)
-        glance = None
-        if gallery.shape[1] >= 3 * GLANCE:
-            query_rest = torch.linalg.vector_norm(query_turned[:, GLANCE:], dim=1, keepdim=True)
-            gallery_rest = torch.linalg.vector_norm(gallery_turned[:, GLANCE:], dim=1, keepdim=True)
-            glance = (
-                torch.cat([-query_turned[:, :GLANCE], -query_rest, one], dim=1).float(),
-                torch.cat([gallery_turned[:, :GLANCE], gallery_rest, half], dim=1).float(),
-            )
-        return _Search(
+        search = _Search(
             queries,
             gallery,
             times,
@@ -155,15 +164,51 @@ class _Search:
             gallery_norm,
             torch.cat([-query_turned.float(), one.float()], dim=1),
             torch.cat([gallery_turned.float(), half.float()], dim=1),
-            glance,
+            None,
         )
+        return search._with_the_glance_that_pays()
 
-    def glance_at(self, who: Ints, tile: slice) -> NDArray[np.bool_]:
-        """Which of these queries may have a nearer code in the tile. |q·g| of the rest is at most the norms'."""
+    def _with_the_glance_that_pays(self) -> _Search:
+        """Few directions are quick to look at, many leave fewer queries for the whole product: tried on a sample."""
+        width = len(self.middle)
+        best, least = self, float(width)
+        if len(self.queries) == 0:
+            return best
+        who = np.unique(np.linspace(0, len(self.queries) - 1, SAMPLE).astype(np.int64))
+        for count in (count for count in GLANCES if 2 * count <= width):
+            rest = [
+                torch.linalg.vector_norm(rows[:, count:width], dim=1, keepdim=True)
+                for rows in (self.query_rows, self.gallery_rows)
+            ]
+            glance = (
+                torch.cat([self.query_rows[:, :count], -rest[0], self.query_rows[:, width:]], dim=1),
+                torch.cat([self.gallery_rows[:, :count], rest[1], self.gallery_rows[:, width:]], dim=1),
+            )
+            near = replace(self, glance=glance).glance_at(who, slice(0, BLOCK))
+            then = PAIR_COST * len(near.row) if near.few else width * len(np.unique(near.row))
+            cost = count + OVERHEAD + then / len(who)
+            if cost < least:
+                best, least = replace(self, glance=glance), cost
+        return best
+
+    def glance_at(self, who: Ints, tile: slice) -> _Near:
+        """Which codes of the tile may be near to these queries. |q·g| of the rest is at most the norms'."""
         assert self.glance is not None
-        least = (self.glance[0][torch.from_numpy(who)] @ self.glance[1][tile].T).amin(dim=1)
-        bar = torch.from_numpy(self.bar[who] + 2 * self._rounding(who, tile, SINGLE))
-        return np.asarray((least <= bar).numpy())
+        values = self.glance[0][torch.from_numpy(who)] @ self.glance[1][tile].T
+        bar = torch.from_numpy(self.bar[who] + 2 * self._rounding(who, tile, SINGLE)).float().unsqueeze(1)
+        rows = torch.nonzero(values.amin(dim=1, keepdim=True) <= bar)[:, 0]  # most have nothing near in most tiles
+        row, column = torch.nonzero(values[rows] <= bar[rows], as_tuple=True)
+        return _Near(rows[row].numpy(), column.numpy(), len(row) <= PAIRS_PER_QUERY * len(rows))
+
+    def exactly(self, who: Ints, row: Ints, column: Ints) -> Ints:
+        """How many of these pairs (place in `who`, number in the gallery) are as near as the target, or nearer."""
+        count = np.zeros(len(who), np.int64)
+        for start in range(0, len(row), PAIRS):
+            rows, columns = row[start : start + PAIRS], column[start : start + PAIRS]
+            squares = exact_squares(self.queries[who[rows]], self.gallery[columns])
+            hit = squares <= self.squares[who[rows]] * (1 + TIE)
+            np.add.at(count, rows[hit], self.times[columns[hit]])
+        return count
 
     def nearer(self, who: Ints, tile: slice, crowded: bool) -> tuple[Ints, bool]:
         """How many codes of the tile are as near to each of these queries as its target is, or nearer.
@@ -183,13 +228,7 @@ class _Search:
             decided = self._decide(values, who, tile, DOUBLE)
             assert decided is not None
         count, (row, column) = decided
-        column = column + tile.start
-        for start in range(0, len(row), PAIRS):
-            rows, columns = row[start : start + PAIRS], column[start : start + PAIRS]
-            squares = exact_squares(self.queries[who[rows]], self.gallery[columns])
-            hit = squares <= self.squares[who[rows]] * (1 + TIE)
-            np.add.at(count, rows[hit], self.times[columns[hit]])
-        return count, crowded
+        return count + self.exactly(who, row, column + tile.start), crowded
 
     def _decide(
         self, values: Tensor, who: Ints, tile: slice, eps: float, most: int | None = None
