@@ -128,6 +128,13 @@ def test_a_masked_patch_is_not_seen(name):
     assert (unseen[0] == unseen[1]).all()
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_fresh_model_sees_what_it_is_shown(name):
+    """A signal that fades from layer to layer leaves one code for all sketches, and training cannot wake it."""
+    codes = untrained(options({"preset": "small", "model": name})).encode(SKETCHES)
+    assert codes.std(axis=0).mean() > 0.002
+
+
 @pytest.mark.parametrize(("name", "more"), [*((name, {}) for name in MODELS), ("sp-gra2seq", {"links": "random"})])
 def test_no_damage_is_no_damage(name, more):
     """What `evaluate` counts on: with nothing to mask, the numbers that would have said where do not matter."""

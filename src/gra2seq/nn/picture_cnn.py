@@ -48,6 +48,10 @@ class PictureCNN(nn.Module):
     def __init__(self, layers: nn.Sequential, side: int) -> None:
         super().__init__()
         self.layers = layers
+        for layer in layers.modules():  # nothing else keeps a signal from fading: there is no batch norm here
+            if isinstance(layer, nn.Conv2d) and layer.bias is not None:
+                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+                nn.init.zeros_(layer.bias)
         with torch.no_grad():
             self.dim = layers(torch.zeros(1, 1, side, side)).numel()
 
