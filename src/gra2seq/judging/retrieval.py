@@ -75,10 +75,11 @@ def ranks(
             who = active[first : first + block]
             if glancing:
                 near = search.glance_at(who, tile)
-                if near.few:
-                    count[who] += search.exactly(who, near.row, near.column + tile.start)
+                if near.pairs is not None:
+                    row, column = near.pairs
+                    count[who] += search.exactly(who, row, column + tile.start)
                     continue
-                who = who[np.unique(near.row)]
+                who = who[near.rows]
                 left += len(who)
             if len(who):
                 more, crowded = search.nearer(who, tile, crowded and first > 0)
@@ -97,11 +98,12 @@ def exact_squares(queries: Doubles, gallery: Doubles) -> Doubles:
 
 @dataclass(frozen=True)
 class _Near:
-    """Pairs of a query (its place in a block) and a code (its place in a tile) that a glance cannot tell from near."""
+    """What a glance cannot tell from near, by the places of queries in a block and of codes in a tile."""
 
-    row: Ints
-    column: Ints
-    few: bool  # so few that each is looked at by itself; else the queries are, with the whole tile
+    rows: Ints  # queries that have such codes
+    pairs: (
+        tuple[Ints, Ints] | None
+    )  # each of them with its code, if they are few: then the pairs are looked at, not all
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ class _Search:
                 torch.cat([self.gallery_rows[:, :count], rest[1], self.gallery_rows[:, width:]], dim=1),
             )
             near = replace(self, glance=glance).glance_at(who, slice(0, BLOCK))
-            then = PAIR_COST * len(near.row) if near.few else width * len(np.unique(near.row))
+            then = width * len(near.rows) if near.pairs is None else PAIR_COST * len(near.pairs[0])
             cost = count + OVERHEAD + then / len(who)
             if cost < least:
                 best, least = replace(self, glance=glance), cost
@@ -197,8 +199,11 @@ class _Search:
         values = self.glance[0][torch.from_numpy(who)] @ self.glance[1][tile].T
         bar = torch.from_numpy(self.bar[who] + 2 * self._rounding(who, tile, SINGLE)).float().unsqueeze(1)
         rows = torch.nonzero(values.amin(dim=1, keepdim=True) <= bar)[:, 0]  # most have nothing near in most tiles
-        row, column = torch.nonzero(values[rows] <= bar[rows], as_tuple=True)
-        return _Near(rows[row].numpy(), column.numpy(), len(row) <= PAIRS_PER_QUERY * len(rows))
+        near = values[rows] <= bar[rows]
+        if int(near.sum()) > PAIRS_PER_QUERY * len(rows):
+            return _Near(rows.numpy(), None)
+        row, column = torch.nonzero(near, as_tuple=True)
+        return _Near(rows.numpy(), (rows[row].numpy(), column.numpy()))
 
     def exactly(self, who: Ints, row: Ints, column: Ints) -> Ints:
         """How many of these pairs (place in `who`, number in the gallery) are as near as the target, or nearer."""

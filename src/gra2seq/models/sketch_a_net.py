@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from gra2seq.data.batches import Batch
 from gra2seq.errors import UserError
+from gra2seq.nn.picture_cnn import keep_size
 from gra2seq.options import JUDGE_HIDDEN as HIDDEN
 
 
@@ -29,10 +30,7 @@ class SketchANet(nn.Module):
         self.first = nn.Linear(256 * 7 * 7, HIDDEN)
         self.second = nn.Linear(HIDDEN, HIDDEN)
         self.last = nn.Linear(HIDDEN, categories)
-        for layer in self.modules():  # without batch norm a signal must keep its size from layer to layer
-            if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:
-                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-                nn.init.zeros_(layer.bias)
+        keep_size(self)
         # Channels side by side in memory suit a CPU's convolutions, and pooling before ReLU, which is the same, leaves
         # less to do (docs/decisions.md).
         self.features.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

@@ -20,6 +20,14 @@ def pixels(pictures: Tensor) -> Tensor:
     return pictures.unsqueeze(1).to(torch.get_default_dtype()) / 255
 
 
+def keep_size(network: nn.Module) -> None:
+    """He's initial weights: without batch norm nothing else keeps a signal from fading from layer to layer."""
+    for layer in network.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            nn.init.zeros_(layer.bias)
+
+
 class Same(nn.Module):
     """A 2 x 2 convolution that keeps ceil(side / stride) pixels, as TensorFlow's SAME does."""
 
@@ -48,10 +56,7 @@ class PictureCNN(nn.Module):
     def __init__(self, layers: nn.Sequential, side: int) -> None:
         super().__init__()
         self.layers = layers
-        for layer in layers.modules():  # nothing else keeps a signal from fading: there is no batch norm here
-            if isinstance(layer, nn.Conv2d) and layer.bias is not None:
-                nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-                nn.init.zeros_(layer.bias)
+        keep_size(layers)
         with torch.no_grad():
             self.dim = layers(torch.zeros(1, 1, side, side)).numel()
 
