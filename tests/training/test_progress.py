@@ -7,7 +7,7 @@ from rich.console import Console
 
 from gra2seq.options import options
 from gra2seq.training.loop import Report
-from gra2seq.training.progress import show, show_all
+from gra2seq.training.progress import counting, show, show_all
 
 REPORT = Report(step=5, steps=10, loss=3.5, terms={"pen": 1.25}, rate=40.0, left=75.0, valid=2.125)
 NOTE = Report(step=5, steps=10, loss=0.0, terms={}, rate=0.0, left=0.0, note="a [note]")
@@ -44,3 +44,19 @@ def test_bars_say_the_same():
         assert f"{start}a [note]" in text
         assert "40 sketches/s" in text
     assert "sketch-rnn" in printed(True, two)
+
+
+def counted(console):
+    with counting(console) as progress:
+        for done in (0, 100, 300):
+            progress("codes", done, 400)
+
+
+def test_what_is_counted_is_said_in_lines_now_and_then(monkeypatch):
+    clock = iter([0.0, 0.0, 9.0, 20.0])  # at the start, and at each call
+    monkeypatch.setattr("gra2seq.training.progress.time.monotonic", lambda: next(clock))
+    assert printed(False, counted).splitlines() == ["codes 300/400 · 15/s · 0:06 left"]
+
+
+def test_what_is_counted_is_a_bar_on_a_terminal():
+    assert "300/400" in printed(True, counted)

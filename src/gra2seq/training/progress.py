@@ -121,7 +121,10 @@ def bytes_bar(console: Console) -> Iterator[Callable[[str, int, int | None], Non
 
 @contextmanager
 def counting(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """For evaluations: a bar for each thing that is counted through."""
+    """For evaluations: a bar for each thing that is counted through, or a line now and then."""
+    if not console.is_terminal:
+        yield _counted_lines(console)
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:
         tasks = {}
@@ -132,3 +135,20 @@ def counting(console: Console) -> Iterator[Callable[[str, int, int], None]]:
             bar.update(tasks[what], completed=done)
 
         yield progress
+
+
+def _counted_lines(console: Console) -> Callable[[str, int, int], None]:
+    began: dict[str, tuple[float, int]] = {}  # when a thing was first heard of, and how much of it was done
+    last = time.monotonic()  # what is over in a moment needs no line
+
+    def progress(what: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        since, before = began.setdefault(what, (now, done))
+        if now - last > LINE_EVERY:
+            last = now
+            rate = (done - before) / (now - since) if now > since else math.nan
+            left = (total - done) / rate if rate > 0 else math.nan
+            console.print(f"{what} {done}/{total} · {rate:.0f}/s · {duration(left)} left", markup=False)
+
+    return progress
