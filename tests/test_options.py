@@ -36,6 +36,8 @@ def test_file_then_changes(tmp_path):
         ({"batch": 0}, "at least 1"),
         ({"links": "best"}, "synonymous"),
         ({"mask": 1.0}, "probability"),
+        ({"mask": 0.2, "mask_to": 0.1}, "mask_to=0.1 must be a probability from mask=0.2"),
+        ({"mask_to": 1.0}, "mask_to"),
         ({"clip": "hard"}, "variable-norm"),
         ({"channels": [8, 8]}, "three"),
         ({"channels": 8}, "list"),

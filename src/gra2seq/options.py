@@ -47,6 +47,7 @@ class Options:
     ink: float = 1.0
     max_points: int = 250  # longer sketches are left out of training
     mask: float = 0.1  # of the patches in training (released code)
+    mask_to: float | None = None  # each sketch of training has a rate of its own, from `mask` up to this
     masking: str = "wipe-then-crop"
     stretch: float = 0.0  # in training each axis of a drawing grows or shrinks by up to this share
     turn: float = 0.0  # it is turned by up to so many degrees
@@ -67,7 +68,7 @@ class Options:
     clusters: int = 50  # K; 30 for DS1; 0 switches clustering off
     cluster_rate: float = 0.05  # eta of eq. 5
     cluster_weight: float = 0.25  # lambda of eq. 6
-    cluster_form: str = "euclidean"  # released code: squared
+    cluster_form: str = "euclidean"  # released code: squared; cosine: whatever the size of v
     hidden: int = 1024  # LSTM
     mixtures: int = 20
     position: bool = False  # tell the decoder where the pen is, not only how it last moved
@@ -124,7 +125,7 @@ class Options:
             canvas=Canvas(self.side, self.pen, self.patch, self.snap),
             nodes=self.nodes,
             code=self.code,
-            mask=self.mask,
+            mask=(self.mask, self.mask if self.mask_to is None else self.mask_to),
             masking=self.masking,
             jitter=self.jitter,
             variety=Variety(self.stretch, self.turn, self.mirror, self.drop),
@@ -214,9 +215,9 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 _CHOICES = {
-    "links": ("synonymous", "temporal", "spatial", "random", "drawing-order", "within-reach"),
+    "links": ("synonymous", "synonymous-4", "temporal", "spatial", "random", "drawing-order", "within-reach"),
     "normalise": ("symmetric", "rows"),
-    "cluster_form": ("euclidean", "squared"),
+    "cluster_form": ("euclidean", "squared", "cosine"),
     "fall": ("epochs", "cosine"),
     "clip": ("variable-norm", "value", "norm", "none"),
     "masking": ("wipe-then-crop", "crop-by-turns"),
@@ -268,6 +269,8 @@ def options(values: Mapping[str, Any]) -> Options:
     for name in ("mask", "stretch", "mirror", "drop", "average"):
         if not 0 <= getattr(chosen, name) < 1:
             raise UserError(f"{name}={getattr(chosen, name)} must be a share or probability from 0 to below 1")
+    if chosen.mask_to is not None and not chosen.mask <= chosen.mask_to < 1:
+        raise UserError(f"mask_to={chosen.mask_to} must be a probability from mask={chosen.mask} to below 1")
     if len(chosen.channels) < 3 or min(chosen.channels) < 1:
         raise UserError("channels needs three or more convolutions of one or more channels: blocks are 8 x 8 at least")
     _check_system(chosen)

@@ -90,10 +90,21 @@ def test_jitter_moves_points_by_at_most_half_a_pixel_and_only_in_training():
 
 
 def test_masked_share_is_the_probability():
-    recipe = replace(RECIPE, mask=0.3)
+    recipe = replace(RECIPE, mask=(0.3, 0.3))
     batch = prepare(SKETCHES, recipe, seeds=[(1, i) for i in range(60)])
     there = prepare(SKETCHES, recipe).valid
     assert 0.2 < 1 - float(batch.valid.sum() / there.sum()) < 0.4
+
+
+def test_each_sketch_may_have_a_rate_of_its_own():
+    recipe, seeds = replace(RECIPE, mask=(0.0, 0.8)), [(1, i) for i in range(60)]
+    there = prepare(SKETCHES, recipe).valid.sum(dim=1)
+    gone = 1 - prepare(SKETCHES, recipe, seeds=seeds).valid.sum(dim=1) / there
+    same = 1 - prepare(SKETCHES, replace(recipe, mask=(0.4, 0.4)), seeds=seeds).valid.sum(dim=1) / there
+    assert 0.3 < gone.mean() < 0.5
+    assert gone.std() > 1.2 * same.std()  # the rates differ, not only the luck
+    again = 1 - prepare(SKETCHES[7:8], recipe, seeds=seeds[7:8]).valid.sum(dim=1) / there[7:8]
+    assert again.item() == gone[7].item()  # and belong to the sketch
 
 
 @pytest.mark.parametrize("points", [[[5, 5]], [[5, 5], [5, 5], [5, 5]]])

@@ -61,11 +61,23 @@ def test_pull_by_hand():
         centroids.pull(patches, cluster, 2, form="other")
 
 
+def test_shrinking_brings_no_patch_nearer_by_cosine():
+    centroids = started([[2.0, 0.0], [0.0, 0.0]])
+    patches = torch.tensor([[3.0, 4.0], [7.0, 0.0], [0.0, 0.0]], requires_grad=True)
+    cluster = torch.tensor([0, 0, 1])
+    pull = centroids.pull(patches, cluster, sketches=2, form="cosine")
+    assert pull.item() == pytest.approx((0.4 + 0 + 1) / 2)  # a zero vector has cosine 0 with everything
+    assert centroids.pull(patches / 10, cluster, sketches=2, form="cosine").item() == pytest.approx(pull.item())
+    pull.backward()
+    assert patches.grad.isfinite().all()
+    assert (patches.grad * patches).sum().item() == pytest.approx(0, abs=1e-6)  # it turns them, no more
+
+
 def test_no_gradient_reaches_the_centroids():
     centroids = started([[1.0, 0.0]])
     centroids.places.requires_grad_()
     patches = torch.tensor([[3.0, 4.0]], requires_grad=True)
-    for form in ("euclidean", "squared"):
+    for form in ("euclidean", "squared", "cosine"):
         centroids.pull(patches, centroids.assign(patches), 1, form).backward()
     assert patches.grad.abs().sum() > 0
     assert not list(centroids.parameters()), "an optimiser finds nothing to move"

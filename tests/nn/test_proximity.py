@@ -23,7 +23,7 @@ def nodes(features, valid=None, centres=None, uniform=None):
     return Nodes(features, valid, centres, uniform)
 
 
-def slow_edges(features, valid):
+def slow_edges(features, valid, shares=(0.5, 0.2)):
     """Eq. 2, one entry after the other."""
     count = len(features)
     unit = [f / max(float(f.norm()), 1e-12) for f in features]
@@ -34,7 +34,7 @@ def slow_edges(features, valid):
         a[i, i] = 1
         others = [j for j in range(count) if j != i and valid[j]]
         ranked = sorted(others, key=lambda j: (-float(unit[i] @ unit[j]), j))
-        for share, j in zip((0.5, 0.2), ranked, strict=False):
+        for share, j in zip(shares, ranked, strict=False):
             a[i, j] = share * float(unit[i] @ unit[j])
     return a
 
@@ -47,14 +47,15 @@ def test_edges_of_a_fan():
     assert sorted(a[1].tolist()) == pytest.approx(sorted([0.5 * c20, 1, 0.2 * c20, 0, 0]))
 
 
+@pytest.mark.parametrize(("name", "shares"), [("synonymous", (0.5, 0.2)), ("synonymous-4", (0.5, 0.2, 0.1, 0.05))])
 @pytest.mark.parametrize("seed", range(5))
-def test_edges_equal_a_double_loop(seed):
+def test_edges_equal_a_double_loop(name, shares, seed):
     torch.manual_seed(seed)
     features = torch.randn(4, 9, 6, dtype=torch.float64)
     valid = torch.rand(4, 9) > 0.3
-    edges = synonymous(nodes(features, valid))
+    edges = LINKS[name](nodes(features, valid))
     for b in range(4):
-        assert torch.allclose(edges[b], slow_edges(features[b], valid[b]), atol=1e-12)
+        assert torch.allclose(edges[b], slow_edges(features[b], valid[b], shares), atol=1e-12)
 
 
 def test_ties_go_to_the_earlier_node():

@@ -1,6 +1,7 @@
 """Several processes, and several machines, learn what one learns."""
 
 import os
+import socket
 import subprocess
 import sys
 
@@ -17,8 +18,15 @@ WATCHED = {"step", "sketches_per_second", "norm", "cosine", "clusters", "sigma",
 ALIKE = [
     ["cluster_form=euclidean"],
     ["cluster_form=squared"],
+    ["cluster_form=cosine", "mask=0", "mask_to=0.4"],
     *(pytest.param([f"model={name}"], marks=pytest.mark.slow) for name in SYSTEMS if name != "sp-gra2seq"),
 ]
+
+
+def free_port():
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return str(asked.getsockname()[1])
 
 
 @pytest.mark.parametrize("chosen", ALIKE, ids=lambda words: words[0])
@@ -27,7 +35,7 @@ def test_two_processes_equal_one(tmp_path, config, chosen):
     goal = ["max_steps=8", "validate_every=8", *chosen]
     one, two = tmp_path / "one", tmp_path / "two"
     subprocess.run(command(config, f"run={one}", *goal), check=True, capture_output=True, timeout=120)
-    environment = {**os.environ, "MASTER_PORT": str(20_000 + (os.getpid() + len(chosen[0])) % 20_000)}
+    environment = {**os.environ, "MASTER_PORT": free_port()}
     done = subprocess.run(
         command(config, f"run={two}", *goal, "--devices", "2"),
         capture_output=True,
@@ -50,7 +58,7 @@ def test_two_machines_equal_one(tmp_path, config):
     goal = ["max_steps=6", "validate_every=6"]
     one, two = tmp_path / "one", tmp_path / "two"
     subprocess.run(command(config, f"run={one}", *goal), check=True, capture_output=True, timeout=120)
-    port = str(41_000 + os.getpid() % 20_000)
+    port = free_port()
     launch = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1"]
     launch += ["--master-addr", "127.0.0.1", "--master-port", port]
     words = ["-m", "gra2seq.cli", "train", str(config), f"run={two}", *goal, "num_nodes=2"]

@@ -13,6 +13,7 @@ from tiny import TINY, command, losses, run
 import gra2seq
 from gra2seq.errors import UserError
 from gra2seq.options import options
+from gra2seq.training.checkpoint import read_progress
 from gra2seq.training.loop import Stopped, read_metrics, train
 
 
@@ -120,3 +121,16 @@ def test_a_run_older_than_an_option_can_be_resumed(tmp_path):
     train(options({**TINY, "run": str(folder), "max_steps": 3}), resume=True)
     with pytest.raises(UserError, match="snap was 1, is 4"):
         train(options({**TINY, "run": str(folder), "max_steps": 4, "snap": 4}), resume=True)
+
+
+def test_a_scheduler_that_ends_all_processes_loses_no_step(tmp_path, config):
+    """Also those that prepare batches: they wait until the checkpoint is written."""
+    words = command(config, f"run={tmp_path / 'run'}", "workers=1", "max_steps=100000", "validate_every=100000")
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True) as training:
+        while "step" not in training.stderr.readline():
+            pass
+        os.killpg(training.pid, signal.SIGTERM)
+        said = training.stderr.read()
+    assert training.returncode == 130, said
+    kept = read_progress(tmp_path / "run" / "last.safetensors")["step"]
+    assert kept == read_metrics(tmp_path / "run")[-1]["step"] > 0

@@ -31,6 +31,7 @@ from gra2seq.sketch.patches import NODES
 from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
 from gra2seq.sketch.strokes import DOWN, END, UP, Floats, Ints, Sketch
 
+PATIENCE = 60  # seconds that a worker lives after it was told to end
 NO_BLOCKS = Blocks((), torch.empty(0, 4, dtype=torch.int32))
 
 
@@ -42,7 +43,7 @@ class Recipe:
     canvas: Canvas = field(default_factory=Canvas)
     nodes: int = NODES
     code: int = 128
-    mask: float = 0.1  # probability that a patch is wiped in training
+    mask: tuple[float, float] = (0.1, 0.1)  # least and largest probability that a patch is wiped in training
     masking: str = "wipe-then-crop"
     jitter: float = 0.0  # each point is moved by up to this many pixels in training (dequantising)
     variety: Variety = field(default_factory=Variety)  # of what is learnt from
@@ -156,17 +157,19 @@ def prepare(
     generators = [generator(*seed) for seed in seeds] if seeds is not None else None
     if generators is not None:
         uniform = np.stack([g.random(nodes, dtype=np.float32) for g in generators])
-        draws, probability = uniform, recipe.mask
+        least, most = recipe.mask
+        draws, rates = uniform, [least if least == most else g.uniform(least, most) for g in generators]
         if recipe.variety:
             sketches = [recipe.variety(sketch, g) for sketch, g in zip(sketches, generators, strict=True)]
     else:
+        rates = [probability] * count
         uniform = np.ones((count, nodes), np.float32) if draws is None else draws.astype(np.float32)
     lost = [
         damage(
             sketch,
             recipe.canvas,
             None if draws is None else draws[number],
-            probability,
+            rates[number],
             nodes=nodes,
             holes=holes,
         )
@@ -347,11 +350,15 @@ class Steps(Dataset[Batch]):
 
 
 def _start_worker(_worker: int) -> None:
-    """One thread, that steps back; and a Ctrl-C is for the training, which ends its workers itself."""
+    """One thread, that steps back; and what stops all of a terminal's or scheduler's processes is for the training.
+
+    It ends its workers itself, with its checkpoint written. One that dies before takes it along amid a step.
+    """
     os.nice(10)  # the computing threads wait for each other: whoever takes one core stops both
     cv2.setNumThreads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, lambda *_: signal.alarm(PATIENCE))
 
 
 def stream(steps: Steps, start: int, stop: int, workers: int) -> Iterator[Batch]:

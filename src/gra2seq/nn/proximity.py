@@ -5,13 +5,16 @@ Mask first, then choose: a node that is absent or masked is nobody's neighbour a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 
-SELF, BEST, SECOND = 1.0, 0.5, 0.2  # eq. 2
+SELF = 1.0
+TWO = (0.5, 0.2)  # eq. 2: the closest, the second
+FOUR = (0.5, 0.2, 0.1, 0.05)
 HEALER = (0.5, 0.3, 0.2)  # SketchHealer: self, one step, two steps
 REACH = 0.2  # SketchLattice: of the largest distance between two points
 WHOLE = 0.5  # eq. 3: what each node hears from the whole view, and the whole view from itself
@@ -36,15 +39,15 @@ def cosine(features: Tensor) -> Tensor:
     return unit @ unit.transpose(-1, -2)
 
 
-def two_nearest(closeness: Tensor, valid: Tensor, weight: Tensor) -> Tensor:
-    """Eq. 2: self 1, the closest 0.5 x weight, the second 0.2 x weight. (B, N, N)
+def nearest(closeness: Tensor, valid: Tensor, weight: Tensor, shares: Sequence[float] = TWO) -> Tensor:
+    """Eq. 2: self 1, the closest 0.5 x weight, the second 0.2 x weight, and so on if there are more. (B, N, N)
 
     Of equally close nodes the earlier drawn one is chosen. A node with fewer valid others has fewer edges.
     """
     alone = torch.eye(valid.shape[-1], dtype=torch.bool, device=valid.device)
     open_ = valid.unsqueeze(-1) & valid.unsqueeze(-2) & ~alone  # (B, N, N) pairs that may be linked
     adjacency = SELF * (alone & valid.unsqueeze(-1)).to(weight.dtype)
-    for share in (BEST, SECOND):
+    for share in shares:
         rank = closeness.detach().masked_fill(~open_, -torch.inf)
         chosen = torch.zeros_like(open_).scatter_(-1, rank.argmax(dim=-1, keepdim=True), True) & open_
         adjacency = adjacency + share * weight * chosen
@@ -52,24 +55,24 @@ def two_nearest(closeness: Tensor, valid: Tensor, weight: Tensor) -> Tensor:
     return adjacency
 
 
-def synonymous(nodes: Nodes) -> Tensor:
+def synonymous(nodes: Nodes, shares: Sequence[float] = TWO) -> Tensor:
     """The paper's links, learnt: the cosine both chooses the neighbours and weighs the edges."""
     similarity = cosine(nodes.features)
-    return two_nearest(similarity, nodes.valid, similarity)
+    return nearest(similarity, nodes.valid, similarity, shares)
 
 
 def temporal(nodes: Nodes) -> Tensor:
     """Links along the drawing order: fewest patches between."""
     order = torch.arange(nodes.valid.shape[-1], device=nodes.valid.device, dtype=nodes.features.dtype)
     closeness = -(order.unsqueeze(0) - order.unsqueeze(1)).abs().expand(len(nodes.valid), -1, -1)
-    return two_nearest(closeness, nodes.valid, torch.ones_like(closeness))
+    return nearest(closeness, nodes.valid, torch.ones_like(closeness))
 
 
 def spatial(nodes: Nodes) -> Tensor:
     """Links by Euclidean distance on the canvas."""
     centres = nodes.centres.to(nodes.features.dtype)
     closeness = -(centres.unsqueeze(-2) - centres.unsqueeze(-3)).square().sum(dim=-1)
-    return two_nearest(closeness, nodes.valid, torch.ones_like(closeness))
+    return nearest(closeness, nodes.valid, torch.ones_like(closeness))
 
 
 def random(nodes: Nodes) -> Tensor:
@@ -100,6 +103,7 @@ def within_reach(nodes: Nodes) -> Tensor:
 
 LINKS: dict[str, Link] = {
     "synonymous": synonymous,
+    "synonymous-4": partial(synonymous, shares=FOUR),
     "temporal": temporal,
     "spatial": spatial,
     "random": random,
