@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from gra2seq.errors import UserError
 from gra2seq.models import build
 from gra2seq.models.graph_encoder import Graph, GraphEncoder
 from gra2seq.models.sketch_model import SketchModel
-from gra2seq.nn.decoder import draw_rows
+from gra2seq.nn.decoder import State, draw_rows
 from gra2seq.nn.proximity import LINKS
 from gra2seq.options import IN_USE, Options, as_dict, options
 from gra2seq.sketch.masking import Hole
@@ -39,7 +40,8 @@ SHIPPED = Path(__file__).parent / "shipped"  # its model card is README.md there
 PACKED = (CONFIG, WEIGHTS, "README.md")  # files of a model to give away
 TEMPERATURE = 0.24  # released code
 MOST_ROWS = 50_000  # of strokes that are read together, padding counted
-BATCH = 256  # sketches that are encoded or drawn together: memory stays flat however many there are
+BATCH = 256  # sketches that are encoded together: memory stays flat however many there are
+STREAM = 4096  # drawings that are made one after the other without a pause, all tries counted
 
 
 class Model:
@@ -124,40 +126,38 @@ class Model:
             raise UserError("codes hold NaN or infinite numbers: encode the sketches again")
         most = self.options.max_points if max_points is None else max_points
         numbers = first + np.arange(len(array)) if isinstance(first, int) else first
+        if temperature == 0:
+            tries = 1  # there is one drawing
         drawn: list[Sketch] = []
-        for part in _parts(len(array)):
-            code = array[part].to(self.device)
-            fixed = None if lengths is None else torch.as_tensor(lengths[part])
-            best = self._try(code, temperature, _noise(seed, numbers[part], most), fixed)
-            if tries > 1 and temperature > 0:  # at 0 there is one drawing
-                off = self._misread(best, code)
-                for attempt in range(1, tries):
-                    progress(part.start + len(best) * attempt // tries, len(array))
-                    other = self._try(code, temperature, _noise(seed, numbers[part], most, attempt), fixed)
-                    off_other = self._misread(other, code)
-                    best = [o if closer else b for o, b, closer in zip(other, best, off_other < off, strict=True)]
-                    off = np.minimum(off, off_other)
-            drawn += best
-            progress(len(drawn), len(array))
+        for part in _parts(len(array), max(STREAM // tries, 1)):
+            code = array[part].repeat_interleave(tries, dim=0)
+            number, attempt = np.repeat(numbers[part], tries), np.tile(np.arange(tries), len(code) // tries)
+            attempts: list[Sketch | None] = [None] * len(code)
+            ended = draw_rows(
+                self.network.decoder.step,
+                partial(self._begin, code),
+                len(code),
+                most=most,
+                temperature=temperature,
+                pen_temperature=max(temperature, self.options.least_pen_temperature),
+                noise=partial(_noise, seed, number, attempt, most),
+                lengths=None if lengths is None else torch.as_tensor(np.repeat(lengths[part], tries)),
+            )
+            for count, (place, rows) in enumerate(ended, 1):
+                attempts[place] = self._sketch(rows)
+                progress(len(drawn) + count // tries, len(array))
+            drawn += self._best([sketch for sketch in attempts if sketch], code, tries)
         return drawn
 
-    def _try(self, code: Tensor, temperature: float, noise: Tensor, lengths: Tensor | None) -> list[Sketch]:
-        decoder = self.network.decoder
-        rows = draw_rows(
-            decoder.step,
-            decoder.first_state(code),
-            most=noise.shape[1],
-            temperature=temperature,
-            pen_temperature=max(temperature, self.options.least_pen_temperature),
-            noise=lambda t: noise[:, t],
-            lengths=lengths,
-        )
-        return [self._sketch(part) for part in rows]
+    def _begin(self, codes: Tensor, places: Tensor) -> State:
+        return self.network.decoder.first_state(codes[places].to(self.device))
 
-    def _misread(self, drawn: Sequence[Sketch], code: Tensor) -> Floats:
-        """How far the codes of drawings are from those they were drawn from."""
-        off: Floats = np.linalg.norm(self.encode(drawn) - code.cpu().numpy(), axis=1)
-        return off
+    def _best(self, drawn: list[Sketch], codes: Tensor, tries: int) -> list[Sketch]:
+        """Of every `tries` drawings the one whose code is nearest to that it was drawn from; the first, if equal."""
+        if tries == 1:
+            return drawn
+        off = np.linalg.norm(self.encode(drawn) - codes.numpy(), axis=1).reshape(-1, tries)
+        return [drawn[tries * sketch + best] for sketch, best in enumerate(off.argmin(axis=1).tolist())]
 
     def redraw(
         self,
@@ -290,16 +290,17 @@ def untrained(chosen: Options, scale: float = 30.0, categories: tuple[str, ...] 
     return Model(build(chosen), chosen, chosen.recipe(scale), categories)
 
 
-def _parts(count: int) -> Iterator[slice]:
-    for start in range(0, count, BATCH):
-        yield slice(start, min(start + BATCH, count))
+def _parts(count: int, most: int = BATCH) -> Iterator[slice]:
+    for start in range(0, count, most):
+        yield slice(start, min(start + most, count))
 
 
-def _noise(seed: int, numbers: Ints, most: int, attempt: int = 0) -> Tensor:
-    """(B, most, 4) two uniforms and two normals a step, from (seed, number of the sketch, attempt)."""
+def _noise(seed: int, numbers: Ints, attempts: Ints, most: int, places: Tensor) -> Tensor:
+    """(k, most, 4) two uniforms and two normals a step, from (seed, number of the sketch, attempt)."""
     blocks = []
-    for number in numbers.tolist():
-        random = generator(seed, number, *([attempt] if attempt else []))
+    for place in places.tolist():
+        attempt = int(attempts[place])
+        random = generator(seed, int(numbers[place]), *([attempt] if attempt else []))
         uniform, normal = random.random((most, 2), np.float32), random.standard_normal((most, 2), np.float32)
         blocks.append(np.concatenate([uniform, normal], axis=1))
-    return torch.from_numpy(np.stack(blocks))
+    return torch.from_numpy(np.stack(blocks)) if blocks else torch.empty(0, most, 4)

@@ -59,11 +59,12 @@ def test_rows_against_a_slow_twin(data, model, judge, monkeypatch):
     drawn = [shaken(number) for number in range(len(sketches))]
     asked = []
 
-    def draw(_, codes, *, seed, first):
+    def draw(_, codes, *, seed, first, **__):
         asked.append((codes, seed))
         return drawn[first : first + len(codes)]
 
     monkeypatch.setattr(judging, "BATCH", 7)
+    monkeypatch.setattr(judging, "STREAM", 16)
     monkeypatch.setattr(type(model), "draw", draw)
     (row,) = evaluate(model, data, name="m", masks=[0.3], seeds=[4], judge=judge)
     codes = np.concatenate([part for part, _ in asked])

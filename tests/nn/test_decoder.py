@@ -61,21 +61,15 @@ class Mock:
         return move, (count + 1, i)
 
 
-def start(count):
-    return torch.zeros(count).double(), torch.arange(count).double()
+def begin(numbers):
+    return torch.zeros(len(numbers)).double(), numbers.double()
 
 
-def run(lengths, most=20, temperature=0.0, noise=None, forced=None):
-    mock = Mock(lengths)
-    rows = draw_rows(
-        mock,
-        start(len(lengths)),
-        most=most,
-        temperature=temperature,
-        noise=noise,
-        lengths=forced,
-    )
-    return rows, mock
+def run(ends, most=20, mock=None, **more):
+    mock = mock or Mock(ends)
+    ended = list(draw_rows(mock, begin, len(ends), most=most, **{"temperature": 0.0, **more}))
+    assert sorted(number for number, _ in ended) == list(range(len(ends))), "each comes once"
+    return [rows for _, rows in sorted(ended, key=lambda one: one[0])], mock
 
 
 def test_each_sketch_ends_where_it_says_and_keeps_its_own_rows():
@@ -101,8 +95,7 @@ def test_a_sketch_that_has_ended_stays_ended():
             return replace(move, pen=pen), state
 
     lengths = list(range(20))
-    mock = Again(lengths)
-    rows = draw_rows(mock, start(20), most=90, temperature=0.0)
+    rows, mock = run(lengths, most=90, mock=Again(lengths))
     assert [len(r) for r in rows] == lengths
     assert len(mock.seen) == 20, "it stops when all have ended"
 
@@ -114,22 +107,55 @@ def test_lengths_are_bounded():
 
 
 def test_forced_lengths():
-    rows, mock = run([10**6] * 3, forced=torch.tensor([4, 1, 2]))
+    rows, mock = run([10**6] * 3, lengths=torch.tensor([4, 1, 2]))
     assert [len(r) for r in rows] == [4, 1, 2]
     assert len(mock.seen) == 4
 
 
-def test_temperature_zero_needs_no_noise_and_noise_is_asked_for_by_step():
+def test_temperature_zero_needs_no_noise_and_noise_belongs_to_a_sketch():
     asked = []
 
-    def noise(t):
-        asked.append(t)
-        return torch.full((3, 4), 0.5)
+    def noise(numbers):
+        asked.extend(numbers.tolist())
+        return torch.full((len(numbers), 20, 4), 0.5)
 
-    run([2, 2, 2], temperature=0.0, noise=noise)
+    run([2] * 5, noise=noise, lanes=2)
     assert not asked
-    run([2, 2, 2], temperature=0.5, noise=noise)
-    assert asked == [0, 1, 2]
+    run([2] * 5, noise=noise, lanes=2, temperature=0.5)
+    assert asked == [0, 1, 2, 3, 4], "each has its own, once, when it begins"
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 7, 40, 100])
+@pytest.mark.parametrize("forced", [False, True])
+def test_where_sketches_end_the_next_begin(lanes, forced):
+    """Each is what it is alone, in any number of lanes; and lanes are not left idle."""
+    torch.manual_seed(0)
+    lengths = torch.randint(0 if not forced else 1, 20, (60,))
+    luck = torch.rand(60, 25, 4)
+    ways = {"temperature": 0.7, "noise": lambda numbers: luck[numbers], "lengths": lengths if forced else None}
+    mock = Mock([10**6] * 60 if forced else lengths.tolist())
+    rows, _ = run(lengths.tolist(), most=15, mock=mock, lanes=lanes, **ways)
+    assert [len(drawn) for drawn in rows] == lengths.clamp(max=15).tolist()
+    assert max(mock.seen) == min(lanes, 60)
+    for number in (0, 17, 59):
+        alone = Mock([10**6] * 60 if forced else lengths.tolist())
+        (_, drawn), *_ = draw_rows(
+            alone,
+            lambda _, number=number: begin(torch.tensor([number])),
+            1,
+            most=15,
+            temperature=0.7,
+            noise=lambda _, number=number: luck[number : number + 1],
+            lengths=lengths[number : number + 1] if forced else None,
+        )
+        assert torch.equal(drawn, rows[number])
+    if lanes <= 7:  # as good as all steps are full ones, until none is waiting
+        least = (lengths.clamp(max=15) + (not forced) * (lengths < 15)).clamp(min=1).sum().item()
+        assert sum(mock.seen) <= least + lanes * 16
+
+
+def test_no_sketch_is_no_drawing():
+    assert list(draw_rows(Mock([]), begin, 0, most=5, temperature=0.0)) == []
 
 
 def test_first_row_is_the_start_of_a_sketch():

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from gra2seq.judging.recognition import recognition
 from gra2seq.judging.retrieval import ranks
 from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import FORMATS
-from gra2seq.model import TEMPERATURE, Model
+from gra2seq.model import STREAM, TEMPERATURE, Model
 from gra2seq.options import IN_USE, as_dict
 from gra2seq.sketch.masking import Draws
 from gra2seq.sketch.picture import Picture
@@ -289,20 +290,27 @@ def _judge(
     judge: Judge | None,
     tell: Progress,
 ) -> Judged:
-    """Draw, encode again, recognise and compare, batch by batch: memory stays flat."""
-    parts: list[Judged] = []
-    for part, sketches in _batches(dataset, indices):
-        drawn = model.draw(codes[part], seed=seed, first=part.start)
-        empty = np.array([_empty(sketch) for sketch in drawn])
-        found = np.where(empty, UNKNOWN, _said(judge, dataset, drawn))
-        parts.append(Judged(model.encode(drawn), empty, found, chamfer(drawn, sketches)))
-        tell(f"mask {mask:.0%}, seed {seed}", part.stop, len(indices))
+    """Draw, encode again, recognise and compare, part by part: memory stays flat."""
+    what, parts = f"mask {mask:.0%}, seed {seed}", list[Judged]()
+    for start in range(0, len(indices), STREAM):
+        progress = partial(_told, tell, f"{what}: drawn", start, len(indices))
+        drawn = model.draw(codes[start : start + STREAM], seed=seed, first=start, progress=progress)
+        for part, sketches in _batches(dataset, indices[start : start + STREAM]):
+            found = _said(judge, dataset, drawn[part])
+            empty = np.array([_empty(sketch) for sketch in drawn[part]])
+            apart = chamfer(drawn[part], sketches)
+            parts.append(Judged(model.encode(drawn[part]), empty, np.where(empty, UNKNOWN, found), apart))
+            tell(f"{what}: judged", start + part.stop, len(indices))
     return Judged(
         np.concatenate([p.codes for p in parts]),
         np.concatenate([p.empty for p in parts]),
         np.concatenate([p.found for p in parts]),
         np.concatenate([p.distance for p in parts]),
     )
+
+
+def _told(tell: Progress, what: str, start: int, total: int, done: int, _part: int) -> None:
+    tell(what, start + done, total)
 
 
 def _finite(codes: Floats, first: int) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,8 @@ State = tuple[Tensor, ...]
 Step = Callable[[Tensor, State], tuple[PenMove, State]]  # last row, state -> next move, state
 
 MIXTURES = 20  # sketch-rnn
+LANES = 512  # sketches that are drawn at once
+FEW = 16  # lanes, one of which may be idle
 
 
 class StrokeDecoder(nn.Module):
@@ -102,49 +104,63 @@ def first_row(count: int, like: Tensor) -> Tensor:
 @torch.no_grad()
 def draw_rows(
     step: Step,
-    state: State,
+    begin: Callable[[Tensor], State],
+    count: int,
     *,
     most: int,
     temperature: float,
     pen_temperature: float | None = None,
-    noise: Callable[[int], Tensor] | None = None,
+    noise: Callable[[Tensor], Tensor] | None = None,
     lengths: Tensor | None = None,
-) -> list[Tensor]:
-    """Draw the sketches of a state until they end, or `most` rows; finished ones leave the batch. Lists of (n, 5).
+    lanes: int = LANES,
+) -> Iterator[tuple[int, Tensor]]:
+    """Draw sketches 0 … count - 1, each until it ends or has `most` rows: number and rows (n, 5) of each that ended.
 
-    `noise(t)` gives the randomness (B, 4) of step t (`mixture.make_noise`) for *all* sketches, so that what one sketch
-    gets does not depend on the others; temperature 0 needs none. `lengths` sets the number of points instead of the
-    pen's END.
+    No more than `lanes` are drawn at once. Where sketches have ended the next ones begin, so that products stay large
+    however long a single one goes on. `begin(numbers)` is the state that sketches start from, `noise(numbers)` their
+    randomness (k, most, 4) (`mixture.make_noise`): what one gets does not depend on the others. Temperature 0 needs
+    none. `lengths` sets the number of points instead of the pen's END.
     """
+    number = torch.arange(min(count, lanes))  # of the sketch in each lane
+    state = begin(number)
     like = state[0]
-    count = len(like)
-    row = first_row(count, like)
-    drawn = like.new_zeros(most, count, 5)
-    ends = torch.full((count,), most, dtype=torch.long)  # rows before END
-    if lengths is not None:
-        ends = lengths.to(torch.long).clamp(max=most)
-    done = torch.zeros(count, dtype=torch.bool, device=like.device)
-    active = torch.arange(count, device=like.device)
-    for t in range(most):
+    luck = None if noise is None or temperature == 0 else noise(number).to(like)
+    row = first_row(len(number), like)
+    drawn = like.new_zeros(len(number), most, 5)
+    done = torch.zeros(len(number), dtype=torch.long)  # rows of each lane
+    idle = torch.zeros(len(number), dtype=torch.bool)  # lanes whose sketch has ended
+    begun = len(number)
+    while not idle.all():
+        lane = torch.arange(len(number))
         move, state = step(row, state)
-        randomness = None if noise is None or temperature == 0 else noise(t).to(like)[active]
-        row = move.sample(temperature, noise=randomness, pen_temperature=pen_temperature)
+        chance = None if luck is None else luck[lane, done]
+        row = move.sample(temperature, noise=chance, pen_temperature=pen_temperature)
         if lengths is not None:  # the pen may not end the sketch: it stays down instead
             row[:, DOWN] += row[:, END]
             row[:, END] = 0
-        drawn[t, active] = row
-        if lengths is None:
-            # A sketch that has ended may still be in the batch: only its first END counts.
-            first = active[(row[:, END] > 0) & ~done[active]]
-            ends[first.cpu()] = t
-            done[first] = True
-        else:
-            done = (ends <= t + 1).to(like.device)
-        stay = torch.nonzero(~done[active])[:, 0]
-        if len(stay) == 0:
-            break
-        # Leaving one by one would copy the state at every step: wait until an eighth can go.
-        if len(stay) <= len(active) * 7 // 8:
-            active, row = active[stay], row[stay]
+        drawn[lane, done] = row
+        last = torch.full_like(done, most) if lengths is None else lengths[number].to(done).clamp(max=most)
+        end = torch.where((row[:, END] > 0).cpu(), done, last)  # rows that the sketch has, if it ends now
+        over = ~idle & (end <= done + 1)
+        for place in over.nonzero()[:, 0].tolist():
+            yield int(number[place]), drawn[place, : int(end[place])].clone()
+        idle |= over
+        done = (done + 1).clamp(max=most - 1)  # what an idle lane draws is nobody's
+        # One at a time would read and write much for little: wait until a part of the lanes is idle.
+        free = idle.nonzero()[:, 0]
+        if begun < count and len(free) * FEW >= len(idle):
+            free = free[: count - begun]
+            number[free] = begun + torch.arange(len(free))
+            begun += len(free)
+            fresh = begin(number[free])
+            state = tuple(part.index_copy(0, free.to(like.device), new) for part, new in zip(state, fresh, strict=True))
+            row[free] = first_row(len(free), like)
+            done[free], idle[free] = 0, False
+            if luck is not None and noise is not None:
+                luck[free] = noise(number[free]).to(like)
+        elif begun == count and len(free) * FEW >= len(idle):
+            stay = (~idle).nonzero()[:, 0]
+            number, done, idle = number[stay], done[stay], idle[stay]
             state = tuple(part[stay] for part in state)
-    return [drawn[: int(end), i] for i, end in enumerate(ends.tolist())]
+            row, drawn = row[stay], drawn[stay]
+            luck = None if luck is None else luck[stay]
