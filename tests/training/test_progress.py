@@ -50,12 +50,13 @@ def counted(console):
     with counting(console) as progress:
         for done in (0, 100, 300):
             progress("codes", done, 400)
+        progress("galleries", 2, 2)
 
 
 def test_what_is_counted_is_said_in_lines_now_and_then(monkeypatch):
-    clock = iter([0.0, 0.0, 9.0, 20.0])  # at the start, and at each call
+    clock = iter([0.0, 0.0, 9.0, 20.0, 21.0])  # at the start, and at each call
     monkeypatch.setattr("gra2seq.training.progress.time.monotonic", lambda: next(clock))
-    assert printed(False, counted).splitlines() == ["codes 300/400 · 15/s · 0:06 left"]
+    assert printed(False, counted).splitlines() == ["codes 300/400 · 15/s · 0:06 left", "galleries 2/2"]
 
 
 def test_what_is_counted_is_a_bar_on_a_terminal():

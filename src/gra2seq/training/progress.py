@@ -139,16 +139,16 @@ def counting(console: Console) -> Iterator[Callable[[str, int, int], None]]:
 
 def _counted_lines(console: Console) -> Callable[[str, int, int], None]:
     began: dict[str, tuple[float, int]] = {}  # when a thing was first heard of, and how much of it was done
-    last = time.monotonic()  # what is over in a moment needs no line
+    last = time.monotonic()
 
     def progress(what: str, done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
         since, before = began.setdefault(what, (now, done))
-        if now - last > LINE_EVERY:
+        if done == total or now - last > LINE_EVERY:
             last = now
-            rate = (done - before) / (now - since) if now > since else math.nan
-            left = (total - done) / rate if rate > 0 else math.nan
-            console.print(f"{what} {done}/{total} · {rate:.0f}/s · {duration(left)} left", markup=False)
+            rate = (done - before) / (now - since) if now > since else 0.0
+            speed = f" · {rate:.0f}/s · {duration((total - done) / rate)} left" if rate > 0 else ""
+            console.print(f"{what} {done}/{total}{speed}", markup=False)
 
     return progress
