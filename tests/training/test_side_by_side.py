@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -113,6 +114,31 @@ def test_they_save_and_end_with_the_command_that_began_them(tmp_path, number):
         ended(child)
     for name in "ab":
         assert read_progress(tmp_path / name / "last.safetensors")["step"] > 0
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="asks Linux which processes live")
+def test_a_ctrl_c_while_they_begin_is_answered_in_peace(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM.format(options=LONG, folder=f"{tmp_path}/"))
+    begin = [sys.executable, tmp_path / "program.py"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(begin, start_new_session=True, **pipes) as command:
+        while not (children := trainings_of(command.pid)):
+            assert command.poll() is None
+            time.sleep(0.02)
+        time.sleep(0.5)  # it imports now
+        os.killpg(command.pid, signal.SIGINT)
+        out, err = command.communicate(timeout=60)
+    assert out.endswith("stopped\n")
+    assert "Traceback" not in err
+    for child in children:
+        ended(child)
+
+
+def trainings_of(pid):
+    """Its processes that were spawned to train."""
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        children = file.read().split()
+    return [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
 
 
 def ended(pid):

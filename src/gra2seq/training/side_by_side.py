@@ -106,7 +106,12 @@ def _start(plan: Planned, threads: int) -> _Running:
     hears, speaks = context.Pipe(duplex=False)
     options = replace(plan.options, threads=plan.options.threads or threads)
     process = context.Process(target=_train, args=(options, plan.resume, speaks))
-    process.start()
+    # A Ctrl-C is for the command, which hands it on: the process never hears of it, not even while it still imports.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     speaks.close()  # it has its own
     return _Running(process, hears)
 
