@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from gra2seq.data.doodles import CATEGORIES, doodles
 from gra2seq.errors import UserError
 from gra2seq.judging.chamfer import chamfer
 from gra2seq.model import PACKED, SHIPPED, pack
+from gra2seq.nn.decoder import draw_rows
 
 DRAWINGS = Path(__file__).parent.parent / "examples" / "drawings"
 
@@ -87,3 +89,21 @@ def test_the_shipped_model_redraws_what_it_sees():
 
 def test_its_name_is_as_good_as_none():
     assert gra2seq.load("shipped").categories == gra2seq.load().categories
+
+
+def test_drawings_are_those_of_a_sketch_alone_whatever_is_drawn_beside_it(tiny_run, monkeypatch):
+    """In lanes that are filled again, over several parts, with several tries."""
+    model = gra2seq.load(tiny_run)
+    codes = model.encode(list(doodles(11, seed=5)))
+    alone = [model.draw(codes[i : i + 1], seed=3, first=i, tries=3, max_points=30)[0] for i in range(11)]
+    monkeypatch.setattr("gra2seq.model.STREAM", 15)
+    monkeypatch.setattr("gra2seq.model.draw_rows", partial(draw_rows, lanes=4))
+    for one, other in zip(model.draw(codes, seed=3, tries=3, max_points=30), alone, strict=True):
+        assert np.array_equal(one.lengths, other.lengths)
+        assert np.allclose(one.points, other.points, atol=1e-2)
+
+
+def test_a_drawing_has_room_for_a_point(tiny_run):
+    model = gra2seq.load(tiny_run)
+    with pytest.raises(UserError, match="max_points=0"):
+        model.draw(model.encode(list(doodles(1))), max_points=0)

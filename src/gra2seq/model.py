@@ -125,6 +125,8 @@ class Model:
         if not torch.isfinite(array).all():
             raise UserError("codes hold NaN or infinite numbers: encode the sketches again")
         most = self.options.max_points if max_points is None else max_points
+        if most < 1:
+            raise UserError(f"max_points={most} must be at least 1")
         numbers = first + np.arange(len(array)) if isinstance(first, int) else first
         if temperature == 0:
             tries = 1  # there is one drawing

@@ -68,7 +68,7 @@ class Options:
     clusters: int = 50  # K; 30 for DS1; 0 switches clustering off
     cluster_rate: float = 0.05  # eta of eq. 5
     cluster_weight: float = 0.25  # lambda of eq. 6
-    cluster_form: str = "euclidean"  # released code: squared; cosine: whatever the size of v
+    cluster_form: str = "euclidean"  # released code: squared; cosine: shrinking v does not lower it
     hidden: int = 1024  # LSTM
     mixtures: int = 20
     position: bool = False  # tell the decoder where the pen is, not only how it last moved

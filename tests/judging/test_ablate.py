@@ -42,6 +42,8 @@ def test_variants_differ_in_one_switch_and_are_reused(tmp_path):
     [
         ({"model": "sketch-rnn"}, [0.0], None, "sketch-rnn has no synonymous links"),
         ({"patience": 2}, [0.0], None, "patience"),
+        ({"links": "synonymous-4"}, [0.0], None, "begin with both"),
+        ({"clusters": 0}, [0.0], None, "begin with both"),
         ({}, [7.0], None, "probability"),
         ({}, [0.0], ("bus", "cat"), "judge"),
     ],

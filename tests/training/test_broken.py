@@ -1,6 +1,8 @@
 """A bad loss stops the run, a cut or full disk loses nothing, and it is said what is wrong."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from tiny import TINY, run
@@ -93,3 +95,39 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
         train(options({**TINY, "run": str(folder), "max_steps": 8, "save_every": 2}), resume=True)
     assert (folder / "last.safetensors").read_bytes() == before
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("ending", ["raise", "sys.exit(2)"])
+def test_a_worker_that_fails_is_not_waited_for(tmp_path, ending):
+    """Its training ends with the error, and at once: workers outlive a SIGTERM only while a checkpoint is written."""
+    program = f"""
+import sys
+from gra2seq.data import batches
+from gra2seq.errors import UserError
+from gra2seq.options import options
+from gra2seq.training.loop import train
+
+prepare = batches.prepare
+def broken(sketches, recipe, *, seeds=None, **more):
+    if seeds and seeds[0][1] == 5:
+        raise UserError("the store is damaged")
+    return prepare(sketches, recipe, seeds=seeds, **more)
+batches.prepare = broken
+try:
+    train(options({ {**TINY, "run": str(tmp_path / "run"), "workers": 1, "max_steps": 9}!r}))
+except UserError as error:
+    print(error)
+    {ending}
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50)
+    assert done.returncode in (1, 2)
+    assert "the store is damaged" in done.stdout
+
+
+def test_validation_masks_as_training_does_on_average(tmp_path):
+    whole = options({**TINY, "mask": 0.0, "mask_to": 0.4}).recipe(1.0)
+    assert whole.mean_mask == pytest.approx(0.2)
+    other = run(tmp_path / "other", max_steps=2, validate_every=2, mask=0.0, mask_to=0.4, learning_rate=1e-12)
+    still = run(tmp_path / "still", max_steps=2, validate_every=2, mask=0.2, learning_rate=1e-12)
+    losses = [json.loads((folder / "valid.jsonl").read_text().splitlines()[-1])["loss"] for folder in (other, still)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)

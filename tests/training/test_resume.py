@@ -127,8 +127,7 @@ def test_a_scheduler_that_ends_all_processes_loses_no_step(tmp_path, config):
     """Also those that prepare batches: they wait until the checkpoint is written."""
     words = command(config, f"run={tmp_path / 'run'}", "workers=1", "max_steps=100000", "validate_every=100000")
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True) as training:
-        while "step" not in training.stderr.readline():
-            pass
+        assert any("step" in line for line in training.stderr), "it begins"
         os.killpg(training.pid, signal.SIGTERM)
         said = training.stderr.read()
     assert training.returncode == 130, said

@@ -31,7 +31,7 @@ from gra2seq.sketch.patches import NODES
 from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
 from gra2seq.sketch.strokes import DOWN, END, UP, Floats, Ints, Sketch
 
-PATIENCE = 60  # seconds that a worker lives after it was told to end
+GRACE = 60  # seconds that a worker lives after it was told to end
 NO_BLOCKS = Blocks((), torch.empty(0, 4, dtype=torch.int32))
 
 
@@ -58,6 +58,11 @@ class Recipe:
     wobble: int = 0  # Gumbel numbers a row, for models whose drawings a gradient passes through
     augment: bool = False  # it is the judge's: of the undamaged sketch, changed a little in training
     categories: tuple[str, ...] = ()  # what labels count through
+
+    @property
+    def mean_mask(self) -> float:
+        """What validation masks: each of its sketches alike, so that losses can be compared from step to step."""
+        return sum(self.mask) / 2
 
     @property
     def slots(self) -> int:
@@ -358,7 +363,7 @@ def _start_worker(_worker: int) -> None:
     cv2.setNumThreads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, lambda *_: signal.alarm(PATIENCE))
+    signal.signal(signal.SIGTERM, lambda *_: signal.alarm(GRACE))
 
 
 def stream(steps: Steps, start: int, stop: int, workers: int) -> Iterator[Batch]:

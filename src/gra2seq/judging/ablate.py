@@ -52,6 +52,8 @@ def ablate(
         raise UserError(
             f"the ablations are of sp-gra2seq; {options.model} has no synonymous links and clusters to lose"
         )
+    if options.links != "synonymous" or not options.clusters:
+        raise UserError("the ablations take synonymous links and clusters away one by one: begin with both")
     check_budget(options)
     dataset = open_dataset(options.data, name=options.dataset or None)
     check_terms(dataset, masks, judge)

@@ -31,7 +31,7 @@ from gra2seq.judging.retrieval import ranks
 from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import FORMATS
 from gra2seq.model import STREAM, TEMPERATURE, Model
-from gra2seq.options import IN_USE, as_dict
+from gra2seq.options import IN_USE, Options, as_dict
 from gra2seq.sketch.masking import Draws
 from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
@@ -206,8 +206,13 @@ def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
 
 
 def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str) -> str:
-    """Of all that a judged split depends on."""
-    chosen = {name: value for name, value in as_dict(model.options).items() if name not in FREE or name in IN_USE}
+    """Of all that a judged split depends on. An option at its default says nothing: new ones change no fingerprint."""
+    default = as_dict(Options())
+    chosen = {
+        name: value
+        for name, value in as_dict(model.options).items()
+        if value != default[name] and (name not in FREE or name in IN_USE)
+    }
     what = [dataset.store.hash, dataset.name, split, model.recipe.scale, chosen, MASK_SEED, MASK_VERSION, TEMPERATURE]
     about = hashlib.sha256(json.dumps(what).encode())
     for network in (model.network, judge.network if judge else None):

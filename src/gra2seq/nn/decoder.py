@@ -16,7 +16,7 @@ Step = Callable[[Tensor, State], tuple[PenMove, State]]  # last row, state -> ne
 
 MIXTURES = 20  # sketch-rnn
 LANES = 512  # sketches that are drawn at once
-FEW = 16  # lanes, one of which may be idle
+IDLE_SHARE = 16  # lanes are filled again, or left, once one in so many is idle
 
 
 class StrokeDecoder(nn.Module):
@@ -148,7 +148,7 @@ def draw_rows(
         done = (done + 1).clamp(max=most - 1)  # what an idle lane draws is nobody's
         # One at a time would read and write much for little: wait until a part of the lanes is idle.
         free = idle.nonzero()[:, 0]
-        if begun < count and len(free) * FEW >= len(idle):
+        if begun < count and len(free) * IDLE_SHARE >= len(idle):
             free = free[: count - begun]
             number[free] = begun + torch.arange(len(free))
             begun += len(free)
@@ -158,7 +158,7 @@ def draw_rows(
             done[free], idle[free] = 0, False
             if luck is not None and noise is not None:
                 luck[free] = noise(number[free]).to(like)
-        elif begun == count and len(free) * FEW >= len(idle):
+        elif begun == count and len(free) * IDLE_SHARE >= len(idle):
             stay = (~idle).nonzero()[:, 0]
             number, done, idle = number[stay], done[stay], idle[stay]
             state = tuple(part[stay] for part in state)

@@ -19,8 +19,8 @@ TITLES = ("original", "damaged", "healed", "redrawn")
 
 
 def write_gallery(path: Path, model: Model, sketches: Sequence[Sketch], draws: NDArray[np.floating]) -> None:
-    """A row a sketch. The damage is that of training (`model.options.mask`, at least 10 %)."""
-    mask = max(model.options.mask, 0.1)
+    """A row a sketch. The damage is that of training (on average, at least 10 %)."""
+    mask = max(model.recipe.mean_mask, 0.1)
     damaged = [damaged_picture(s, model.recipe, d, mask) for s, d in zip(sketches, draws, strict=True)]
     healed = model.heal(sketches, mask_prob=mask, draws=draws)
     redrawn = model.redraw(sketches)

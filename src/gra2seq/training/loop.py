@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -253,7 +254,13 @@ def seconds_left(options: Options, state: Progress, speed: float) -> float:
 
 def _numbered(steps: Steps, start: int, options: Options) -> Iterator[tuple[int, Batch]]:
     batches = stream(steps, start, options.max_steps, options.workers)
-    yield from zip(range(start, options.max_steps), batches, strict=True)
+    try:
+        yield from zip(range(start, options.max_steps), batches, strict=True)
+    except BaseException as error:  # its frames hold the workers, which would be waited for when the programme ends
+        traceback.clear_frames(error.__traceback__)
+        raise
+    finally:
+        del batches
 
 
 def _note(state: Progress, options: Options, text: str) -> Report:
@@ -353,7 +360,11 @@ class Validation:
             part = slice(start, start + size)
             sketches = [self.dataset.store[int(i)] for i in self.indices[part]]
             batch = prepare(
-                sketches, self.recipe, draws=self.draws[part], probability=self.options.mask, with_rows=self.with_rows
+                sketches,
+                self.recipe,
+                draws=self.draws[part],
+                probability=self.recipe.mean_mask,
+                with_rows=self.with_rows,
             )
             terms, figures = self.network(batch.to(device))
             for name, value in {"loss": torch.stack(list(terms.values())).sum(), **terms, **figures}.items():

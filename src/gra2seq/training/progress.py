@@ -121,7 +121,7 @@ def bytes_bar(console: Console) -> Iterator[Callable[[str, int, int | None], Non
 
 @contextmanager
 def counting(console: Console) -> Iterator[Callable[[str, int, int], None]]:
-    """For evaluations: a bar for each thing that is counted through, or a line now and then."""
+    """For evaluations and drawing: a bar for each thing that is counted through, or a line now and then."""
     if not console.is_terminal:
         yield _counted_lines(console)
         return
