@@ -117,7 +117,8 @@ def test_they_save_and_end_with_the_command_that_began_them(tmp_path, number):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="asks Linux which processes live")
-def test_a_ctrl_c_while_they_begin_is_answered_in_peace(tmp_path):
+@pytest.mark.parametrize("delay", [0.1, 0.5, 1.0])
+def test_a_ctrl_c_while_they_begin_is_answered_in_peace(tmp_path, delay):
     (tmp_path / "program.py").write_text(PROGRAM.format(options=LONG, folder=f"{tmp_path}/"))
     begin = [sys.executable, tmp_path / "program.py"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -125,7 +126,7 @@ def test_a_ctrl_c_while_they_begin_is_answered_in_peace(tmp_path):
         while not (children := trainings_of(command.pid)):
             assert command.poll() is None
             time.sleep(0.02)
-        time.sleep(0.5)  # it imports now
+        time.sleep(delay)  # it imports now
         os.killpg(command.pid, signal.SIGINT)
         out, err = command.communicate(timeout=60)
     assert out.endswith("stopped\n")

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -107,6 +108,7 @@ def _start(plan: Planned, threads: int) -> _Running:
     options = replace(plan.options, threads=plan.options.threads or threads)
     process = context.Process(target=_train, args=(options, plan.resume, speaks))
     # A Ctrl-C is for the command, which hands it on: the process never hears of it, not even while it still imports.
+    resource_tracker.ensure_running()  # now: when a process starts it, it lets Ctrl-C through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         process.start()
