@@ -72,7 +72,7 @@ def graph(
     model: ModelFolder = None,
     links: Annotated[
         list[str] | None,
-        typer.Option(help="synonymous, synonymous-4, temporal, spatial, random; repeatable. Default: the first three."),
+        typer.Option(help="synonymous, temporal, spatial, random, synonymous-4; repeatable. Default: the first three."),
     ] = None,
     limit: Limit = 6,
     as_json: AsJson = False,

@@ -101,9 +101,7 @@ class _Near:
     """What a glance cannot tell from near, by the places of queries in a block and of codes in a tile."""
 
     rows: Ints  # queries that have such codes
-    pairs: (
-        tuple[Ints, Ints] | None
-    )  # each of them with its code, if they are few: then the pairs are looked at, not all
+    pairs: tuple[Ints, Ints] | None  # each with its code, if they are few: then the pairs are looked at, not all
 
 
 @dataclass(frozen=True)
