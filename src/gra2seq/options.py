@@ -61,6 +61,7 @@ class Options:
     stroke_hidden: int = 256  # each way, of the LSTM that reads strokes
     embedding: int = 64  # of a lattice point's column, and of its row
     links: str = "synonymous"
+    where: str = "untold"  # what a node is told besides its patch: canvas (where it lies), canvas-and-order (and when)
     corner: float = 0.5  # eq. 3; released code: 1
     normalise: str = "symmetric"  # eq. 4; released code: rows
     code: int = 128
@@ -216,6 +217,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 _CHOICES = {
     "links": ("synonymous", "synonymous-4", "temporal", "spatial", "random", "drawing-order", "within-reach"),
+    "where": ("untold", "canvas", "canvas-and-order"),
     "normalise": ("symmetric", "rows"),
     "cluster_form": ("euclidean", "squared", "cosine"),
     "fall": ("epochs", "cosine"),

@@ -22,7 +22,8 @@ CASES = [
     ("sp-gra2seq", {"links": "random"}),
     ("sp-gra2seq", {"clusters": 0}),
     ("sp-gra2seq", {"cluster_form": "squared", "normalise": "rows", "corner": 1.0, "paper": -1.0}),
-    ("sp-gra2seq", {"position": True}),
+    ("sp-gra2seq", {"position": True, "where": "canvas"}),
+    ("sketch-healer", {"where": "canvas-and-order"}),
     ("sp-gra2seq", {"links": "synonymous-4", "cluster_form": "cosine", "mask": 0.0, "mask_to": 0.4}),
 ]
 WAYS = {"kl", "picture", "strokes_kl", "strokes_offset", "strokes_pen", "strokes_picture"}

@@ -13,7 +13,9 @@ from gra2seq.nn.batch_norm import BatchNorm
 from gra2seq.nn.graph_conv import GraphConv
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.nn.proximity import LINKS, NORMALISING, Link, Nodes, with_whole_view
+from gra2seq.nn.where import Where
 from gra2seq.options import Options
+from gra2seq.sketch.canvas import Canvas
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,10 @@ class GraphEncoder(nn.Module):
         normalise: Callable[[Tensor], Tensor],
         corner: float,
         dim: int,
+        where: Where | None = None,
     ) -> None:
         super().__init__()
-        self.embed, self.mix = embed, mix
+        self.embed, self.mix, self.where = embed, mix, where
         self.norm = BatchNorm(dim)
         self.link, self.normalise, self.corner = link, normalise, corner
 
@@ -51,13 +54,16 @@ class GraphEncoder(nn.Module):
         adjacency = self.link(nodes)
         full = self.normalise(with_whole_view(adjacency, batch.valid, self.corner))
         real = torch.cat([batch.valid.new_ones(batch_size, 1), batch.valid], dim=1)
-        feature = self.mix(self.norm(torch.relu(v), real), full)
+        where = None if self.where is None else self.where(batch.centres, batch.valid)
+        feature = self.mix(self.norm(torch.relu(v), real), full, where)
         return Graph(nodes, adjacency, feature)
 
 
 def graph_encoder_of(options: Options) -> GraphEncoder:
     """The patch systems differ in their CNN, in where their patches are cut, and in what links them."""
     dim = options.channels[-1]
+    side = Canvas(options.side, options.pen, options.patch).padded
+    where = Where(dim, side, options.nodes, options.where == "canvas-and-order") if options.where != "untold" else None
     return GraphEncoder(
         embed=PatchCNN(options.channels, options.paper, options.ink),
         link=LINKS[options.links],
@@ -65,4 +71,5 @@ def graph_encoder_of(options: Options) -> GraphEncoder:
         normalise=NORMALISING[options.normalise],
         corner=options.corner,
         dim=dim,
+        where=where,
     )

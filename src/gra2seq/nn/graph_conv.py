@@ -17,8 +17,13 @@ class GraphConv(nn.Module):
         self.second = nn.Linear(dim, dim, bias=False)
         self.norm = BatchNorm(dim)
 
-    def forward(self, nodes: Tensor, adjacency: Tensor) -> Tensor:
-        """(B, N, D) features and a normalised (B, N, N) adjacency -> (B, D). Rows without edges add nothing."""
+    def forward(self, nodes: Tensor, adjacency: Tensor, where: Tensor | None = None) -> Tensor:
+        """(B, N, D) features and a normalised (B, N, N) adjacency -> (B, D). Rows without edges add nothing.
+
+        `where` (B, N, D) is each node's own: what it has heard stands beside where it is, not where the others are.
+        """
         heard = adjacency @ nodes
+        if where is not None:
+            heard = heard + where
         mixed = heard + torch.relu(self.second(torch.relu(self.first(heard))))
         return torch.tanh(self.norm(mixed.sum(dim=1)))
