@@ -241,14 +241,20 @@ def laid_over(drawn: Sketch, original: Sketch) -> Sketch:
     return Sketch(points, drawn.lengths, original.category, original.key)
 
 
+def model_folder(path: str | Path | None) -> Path:
+    """The folder of a run or of weights; of the model in the package without a name, or by the name `shipped`."""
+    path = SHIPPED if path is None or str(path) == SHIPPED.name else Path(path)
+    if not path.is_dir():
+        raise UserError(f"no model at {path}: name the folder of a run (it holds {CONFIG} and {WEIGHTS})")
+    return path
+
+
 def load(path: str | Path | None = None, device: str = "cpu") -> Model:
     """A model from the folder of a run or of weights; without one, or by the name `shipped`, the one in the package.
 
     Nothing in it can run: safetensors and JSON only.
     """
-    path = SHIPPED if path is None or str(path) == SHIPPED.name else Path(path)
-    if not path.is_dir():
-        raise UserError(f"no model at {path}: name the folder of a run (it holds {CONFIG} and {WEIGHTS})")
+    path = model_folder(path)
     config = read_json(path / CONFIG, "model configuration")
     try:
         chosen = options(dict(config["options"]))
@@ -277,7 +283,7 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
     if out.exists() and any(file.name not in PACKED for file in out.iterdir()):
         raise UserError(f"{out} holds other files: choose a new folder, or one that was packed before")
     model = load(run)
-    chosen = options({**as_dict(model.options), **changes, "run": Options.run, "data": ""})
+    chosen = options({**as_dict(model.options), **changes, "run": Options.run, "data": "", "start": ""})
     config = {**read_json(run / CONFIG, "model configuration"), "options": as_dict(chosen)}
     with readable_os_errors(out):
         out.mkdir(parents=True, exist_ok=True)

@@ -37,6 +37,7 @@ class Options:
     dataset: str = ""  # a named set of that data (DS1, OPEN8, …), or all of it
     run: str = "runs/latest"
     seed: int = 0
+    start: str = ""  # begin with the weights of another run, or of the model in the package (shipped)
 
     # from strokes to patches (METHOD: canvas 640, pen 16, patches 256)
     side: int = 640
@@ -276,7 +277,7 @@ def options(values: Mapping[str, Any]) -> Options:
     if len(chosen.channels) < 3 or min(chosen.channels) < 1:
         raise UserError("channels needs three or more convolutions of one or more channels: blocks are 8 x 8 at least")
     _check_system(chosen)
-    return dataclasses.replace(chosen, run=_home(chosen.run), data=_home(chosen.data))
+    return dataclasses.replace(chosen, run=_home(chosen.run), data=_home(chosen.data), start=_home(chosen.start))
 
 
 def _check_system(chosen: Options) -> None:

@@ -6,13 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from tiny import TINY, run
+from tiny import TINY, losses, run
 
 import gra2seq
 from gra2seq.data.batches import Schedule
+from gra2seq.errors import UserError
+from gra2seq.model import pack
 from gra2seq.options import options
 from gra2seq.training import checkpoint
-from gra2seq.training.loop import Progress, clip, learning_rate, read_metrics, seconds_left
+from gra2seq.training.loop import Progress, clip, learning_rate, read_metrics, seconds_left, train
 
 
 def test_a_run_leaves_what_it_promises(tmp_path):
@@ -99,3 +101,30 @@ def test_the_learning_rate_rises_and_falls_as_asked():
     warm = rates(fall="cosine", warm_up=9)
     assert warm[0] == pytest.approx(1e-3)
     assert warm[9:] == wave[9:]
+
+
+def test_begins_with_the_weights_of_another(tmp_path):
+    first = run(tmp_path / "first", max_steps=20)
+    notes = []
+    chosen = options({**TINY, "run": str(tmp_path / "on"), "start": str(first), "where": "canvas", "max_steps": 1})
+    train(chosen, watch=lambda report: notes.append(report.note))
+    assert notes[0] == f"begins with the weights of {first}; new: encoder.graph.where.weight"
+    begun, fresh = losses(tmp_path / "on")[0]["loss"], losses(first)[0]["loss"]
+    assert begun < fresh - 1, "the first step knows what the other run has learnt"
+    train(replace(chosen, max_steps=2), resume=True)  # its own weights now, not the other's
+    assert read_metrics(tmp_path / "on")[-1]["step"] == 2
+    packed = pack(tmp_path / "on", tmp_path / "packed")
+    assert str(tmp_path) not in (packed / "config.json").read_text()
+    alike = options({**TINY, "run": str(tmp_path / "alike"), "start": str(packed), "max_steps": 1})
+    train(alike, watch=lambda report: notes.append(report.note))
+    assert f"begins with the weights of {packed}; left behind: encoder.graph.where.weight" in notes
+    assert losses(tmp_path / "alike")[0]["loss"] < fresh - 1, "a packed model, in 16 bits, will do"
+
+
+def test_weights_that_do_not_fit_are_said_and_nothing_is_written(tmp_path):
+    first = run(tmp_path / "first", max_steps=1)
+    with pytest.raises(UserError, match=r"has decoder\.lstm\.\w+ as .* this model as .*: give both the same preset"):
+        run(tmp_path / "larger", start=str(first), hidden=48)
+    with pytest.raises(UserError, match="no model at"):
+        run(tmp_path / "larger", start=str(tmp_path / "nowhere"))
+    assert not (tmp_path / "larger").exists()

@@ -61,6 +61,21 @@ def load_weights(path: Path, model: nn.Module) -> dict[str, Any]:
     return about
 
 
+def start_from(path: Path, model: nn.Module) -> tuple[list[str], list[str]]:
+    """Fill the model with another's weights to learn on from; returns the tensors that only this, only that one has."""
+    tensors, _ = _read(path)
+    wanted = model.state_dict()
+    shared = wanted.keys() & tensors.keys()
+    if not shared:
+        raise UserError(f"{path} shares no tensor with this model: start from one of the same kind")
+    for name in sorted(shared):
+        there, here = tuple(tensors[name].shape), tuple(wanted[name].shape)
+        if there != here:
+            raise UserError(f"{path} has {name} as {there}, this model as {here}: give both the same preset and sizes")
+    _fill(path, model, {**wanted, **{name: tensors[name] for name in shared}})
+    return sorted(wanted.keys() - shared), sorted(tensors.keys() - shared)
+
+
 def save_checkpoint(
     path: Path,
     model: nn.Module,

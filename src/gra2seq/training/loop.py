@@ -27,7 +27,7 @@ from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
 from gra2seq.memory import keep_freed_memory
-from gra2seq.model import Model
+from gra2seq.model import Model, model_folder
 from gra2seq.models import network_of
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.options import JUDGE, Options
@@ -118,6 +118,9 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     fabric.launch()
     torch.manual_seed(options.seed)
     network = network_of(options, dataset.categories)
+    begun = resume and (run / checkpoint.LAST).exists()  # else it was stopped before its first checkpoint: step 0
+    if options.start and not begun:
+        _start(options, network, watch)
     optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate, betas=BETAS, eps=EPSILON, fused=True)
 
     state = Progress()
@@ -130,7 +133,7 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
         with readable_os_errors(run):
             run.mkdir(parents=True, exist_ok=True)
     module, prepared = fabric.setup(network, optimizer)
-    if resume and (run / checkpoint.LAST).exists():  # else it was stopped before its first checkpoint: step 0
+    if begun:
         # Now that the weights are on their device: Adam's moments belong beside them.
         state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer, average))
     fabric.barrier()  # all have read before one writes
@@ -148,6 +151,14 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
         checkpoint.write_json(run / TEST, figures)  # its accuracy is the ceiling of every Rec it gives
     fabric.barrier()
     return run
+
+
+def _start(options: Options, network: nn.Module, watch: Watch | None) -> None:
+    """Begin with another model's weights, and say what only one of the two has."""
+    fresh, left = checkpoint.start_from(model_folder(options.start) / checkpoint.WEIGHTS, network)
+    if watch is not None and manifest.rank() == 0:
+        told = [f"{how}: {', '.join(names)}" for how, names in (("new", fresh), ("left behind", left)) if names]
+        watch(_note(Progress(), options, "; ".join([f"begins with the weights of {options.start}", *told])))
 
 
 def _steps(
