@@ -298,6 +298,14 @@ def test_compare_then_use_what_it_trained(call, tmp_path, cat):
     assert [one["sketches_seen"] for one in found["systems"]] == [48, 48]
     assert {f"comparison.{form}" for form in ("md", "json", "csv", "tex")} <= set(files_in(folder))
     assert {"healed.png", "healed.svg", "curves.png", "curves.svg"} <= set(files_in(folder))
+    (folder / "song").mkdir()
+    (folder / "song" / "config.json").write_text(json.dumps({"options": {"max_steps": 7}}))
+    code, out, err = call(*words, "song", "sketch-pix2seq")
+    assert code == 1, "one of them failed"
+    assert "song failed" in err
+    for name in ("sketch-rnn", "sketch-pix2seq", "sketch-lattice"):  # of this command and of the one before
+        assert out.count(f"| {name} |") == 3
+        assert f"\n| {name} |" in (folder / "comparison.md").read_text()
     for name in ("sketch-rnn", "sketch-lattice"):
         code, _, err = call("heal", cat, "--model", folder / name, "--mask-prob", 0.3, "-o", tmp_path / "healed.svg")
         assert code == 0, err

@@ -1,6 +1,7 @@
 """All systems through one command: alike in data and budget, reused the second time, failing one by one."""
 
 import json
+import signal
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -11,13 +12,13 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
 from gra2seq.judging import compare as comparing
-from gra2seq.judging.compare import compare, comparison, draw_curves, write_comparison, write_wall
+from gra2seq.judging.compare import compare, comparison, draw_curves, with_earlier, write_comparison, write_wall
 from gra2seq.judging.judge import Judge
 from gra2seq.model import load
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import SYSTEMS, options
 from gra2seq.sketch.files import write
-from gra2seq.training.loop import Stopped
+from gra2seq.training.loop import Stopped, train
 
 TINY = {"preset": "tiny", "data": "doodles:150", "max_steps": 3, "validate_every": 3, "workers": 0, "gallery": 0}
 
@@ -79,7 +80,7 @@ def test_deviation_ceiling_and_a_rate_that_is_not_known(compared, tmp_path):
     text = comparison(found)
     assert "| 55.00 ± 7.07 |" in text
     assert "ceiling of Rec 75.00 %" in text
-    assert "| – |" in text.splitlines()[-1]
+    assert "| – | all |" in text.splitlines()[-1]
     write_comparison(found, tmp_path)
     assert json.loads((tmp_path / "comparison.json").read_text())["systems"][0]["sketches_per_second"] is None
 
@@ -112,7 +113,8 @@ def test_one_that_fails_is_reported_and_the_others_go_on(tmp_path, monkeypatch):
     assert any("song failed" in text for text in said)
     assert kept == [1, 2]
     table = [line for line in comparison(found).splitlines() if "failed" in line]
-    assert table == ["| song | picture, strokes | failed: it broke \\| here | | | | |"]
+    assert table == ["| song | picture, strokes | failed: ValueError: it broke \\| here | | | | | |"]
+    assert "Traceback" in (tmp_path / "song" / "failed.txt").read_text()
 
 
 def test_stopped_in_the_middle_it_goes_on(tmp_path):
@@ -150,6 +152,8 @@ def test_stopped_in_the_middle_it_goes_on(tmp_path):
         ({"links": "temporal"}, [0.0], "makes sketch-healer what it is"),
         ({}, [1.5], "probability"),
         ({"snap": 8}, [0.0], "snap"),
+        ({"start": "shipped"}, [0.0], "start gives each run"),
+        ({"where": "canvas"}, [0.0], "which sketch-pix2seq has not"),
         ({"data": "nowhere.ndjson"}, [0.0], "nowhere"),
     ],
 )
@@ -183,18 +187,97 @@ def test_a_run_of_another_length_is_not_reused(compared):
     assert "max_steps=3" in found[0].error
 
 
+def test_a_run_that_was_made_longer_or_record_that_is_none_is_not_reused(tmp_path):
+    def found(**more):
+        options_of = {**TINY, "model": "sketch-rnn", "run": str(tmp_path), **more}
+        return compare(lambda _: options(options_of), ["sketch-rnn"], silent, masks=[0.0])[0]
+
+    train(options({**TINY, "model": "sketch-rnn", "run": str(tmp_path), "max_steps": 2, "validate_every": 2}))
+    train(options({**TINY, "model": "sketch-rnn", "run": str(tmp_path), "validate_every": 2}), resume=True)
+    assert "max_steps=2, not 3" in found(validate_every=2).error, "its learning rate had fallen once already"
+    assert "max_steps=2, not 3" in found().error
+    (tmp_path / "manifest.json").unlink()
+    assert "validate_every=2, not 3" in found().error, "of more weights the best were taken"
+    (tmp_path / "config.json").write_text("{}")
+    assert "lacks 'options'" in found().error
+
+
+def test_a_signal_ends_it_with_130_and_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
+    (tmp_path / "config.yaml").write_text(json.dumps(TINY))
+    words = ["max_steps=6", f"run={tmp_path / 'all'}", "--mask", "0", "--systems", "sketch-lattice"]
+    monkeypatch.setattr("sys.argv", ["gra2seq", "compare", str(tmp_path / "config.yaml"), *words])
+    real = comparing.train
+
+    def train_until(options, **more):
+        def watch(report):
+            if report.step == 2:
+                signal.raise_signal(signal.SIGTERM)
+
+        return real(options, **{**more, "watch": watch})
+
+    for way, code in ((train_until, 130), (real, 0)):
+        monkeypatch.setattr(comparing, "train", way)
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert (end.value.code or 0) == code
+        assert ("the same command goes on" in capsys.readouterr().err) == (code == 130)
+    assert json.loads((tmp_path / "all" / "comparison.json").read_text())["systems"][0]["sketches_seen"] == 96
+
+
+def test_what_earlier_commands_found_on_the_same_terms_stays(compared, tmp_path):
+    _, found, _, _ = compared
+    by_name = {one.system: one for one in found}
+    assert len({one.terms for one in found}) == 1
+    write_comparison([by_name["song"]], tmp_path)
+    write_comparison([by_name["sketch-rnn"]], tmp_path)
+    assert with_earlier([by_name["sp-gra2seq"]], tmp_path) == [by_name[n] for n in ("sketch-rnn", "song", "sp-gra2seq")]
+    again = replace(by_name["song"], parameters=1)
+    assert with_earlier([again], tmp_path)[1] == again, "what is new counts"
+    other = replace(by_name["song"], terms="of another judge")
+    assert with_earlier([other], tmp_path) == [other]
+    (tmp_path / "comparison.json").write_text('{"systems": [')
+    assert with_earlier([other], tmp_path) == [other]
+
+
+@pytest.mark.parametrize(
+    "more", [{"masks": [0.0]}, {"seeds": (1,)}, {"seed": 1}, {"max_steps": 2}, {"data": "doodles:151"}]
+)
+def test_other_terms_are_told_apart(compared, tmp_path, more):
+    _, found, _, _ = compared
+    alike = {key: more[key] for key in ("masks", "seeds") if key in more}
+    changed = {**TINY, **{key: value for key, value in more.items() if key not in alike}}
+    other = compare(
+        lambda name: options({**changed, "model": name, "run": str(tmp_path / name)}),
+        ["sketch-lattice"],
+        silent,
+        **{"masks": [0.0, 0.3], **alike},
+    )
+    assert other[0].terms != found[0].terms
+
+
 @pytest.mark.parametrize("name", SYSTEMS)
-def test_every_system_heals_and_redraws_on_the_command_line(compared, name, tmp_path, monkeypatch):
-    _, _, folder, _ = compared
-    write(tmp_path / "cat.svg", [("", doodle("cat", 1))])
-    for words in (["heal", "--mask-prob", "0.3"], ["redraw"]):
-        target = tmp_path / f"{words[0]}.svg"
-        line = ["gra2seq", words[0], str(tmp_path / "cat.svg"), *words[1:], "-m", str(folder / name), "-o", str(target)]
-        monkeypatch.setattr("sys.argv", line)
+def test_every_system_is_trained_used_and_judged_on_the_command_line(compared, name, tmp_path, monkeypatch, capsys):
+    _, found, folder, _ = compared
+
+    def call(*words):
+        monkeypatch.setattr("sys.argv", ["gra2seq", *map(str, words)])
         with pytest.raises(SystemExit) as end:
             main()
         assert not end.value.code
+
+    write(tmp_path / "cat.svg", [("", doodle("cat", 1))])
+    for words in (["heal", "--mask-prob", "0.3"], ["redraw"]):
+        target = tmp_path / f"{words[0]}.svg"
+        call(words[0], tmp_path / "cat.svg", *words[1:], "-m", folder / name, "-o", target)
         assert target.stat().st_size > 50
+    capsys.readouterr()
+    call("evaluate", folder / name, "--data", "doodles:150", "--mask", "0", "-o", tmp_path / "judged", "--json")
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    expected = next(one.rows[0] for one in found if one.system == name)
+    assert row == {**expected, "model": row["model"]}, "judged as in the comparison"
+    (tmp_path / "config.yaml").write_text(json.dumps({**TINY, "max_steps": 1}))  # JSON is YAML
+    call("train", tmp_path / "config.yaml", f"model={name}", f"run={tmp_path / 'run'}")
+    assert load(tmp_path / "run").options.model == name
 
 
 def test_an_unknown_system_is_said_before_anything_is_trained():

@@ -128,6 +128,9 @@ def test_a_masked_patch_is_not_seen(name):
     unseen = [model.encode([s], draws=draws, mask_prob=0.5)[0] for s in hidden]
     assert np.abs(seen[0] - seen[1]).max() > 0
     assert (unseen[0] == unseen[1]).all()
+    elsewhere = Sketch.from_strokes([[[0, 0], [1000, 400], [1000, 1000]], [[10, 990], [10, 985], [20, 999]]])
+    other = model.encode([elsewhere], draws=draws, mask_prob=0.5)[0]
+    assert np.abs(other - unseen[0]).max() > 0, "a mask does not blind it to the rest"
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -11,10 +11,14 @@ from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.model import untrained
 from gra2seq.models import build
+from gra2seq.models.rpcl_pix2seq import KL_LAG, PICTURE_WEIGHT
+from gra2seq.models.rpcl_pix2seq import KL_RATE as RPCL_KL_RATE
 from gra2seq.models.sketch_model import Encoding
-from gra2seq.models.sketch_rnn import KL, KL_FREE, KL_WEIGHT
+from gra2seq.models.sketch_rnn import KL, KL_FREE, KL_RATE, KL_WEIGHT
+from gra2seq.nn import gaussian_mixture as mixture
 from gra2seq.nn.gaussian import standard_kl
 from gra2seq.options import SYSTEMS, options
+from gra2seq.sketch import lattice
 from gra2seq.sketch.lattice import lattice_centres
 from gra2seq.sketch.masking import damage, look_by_lattice
 from gra2seq.sketch.strokes import END, Sketch
@@ -26,9 +30,34 @@ def tiny(name, **more):
     return options({"preset": "tiny", "model": name, **more})
 
 
-def batch_for(picked, train=True):
-    seeds = [(0, i) for i in range(len(SKETCHES))] if train else None
-    return prepare(SKETCHES, picked.recipe(30.0), seeds=seeds)
+def batch_for(picked, train=True, sketches=SKETCHES):
+    seeds = [(0, i) for i in range(len(sketches))] if train else None
+    return prepare(sketches, picked.recipe(30.0), seeds=seeds)
+
+
+FACTS = {  # of each paper or release: (side, pen, patch, links)
+    "sketch-healer": (512, 12, 128, "drawing-order"),
+    "sketch-healer-2": (512, 12, 128, "drawing-order"),
+    "sketch-lattice+": (512, 12, 128, "within-reach"),
+    "sp-gra2seq": (640, 16, 256, "synonymous"),
+}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_canvas_patches_and_links_are_those_of_the_papers(name):
+    picked = options({"model": name})
+    assert (picked.side, picked.pen, picked.patch, picked.links) == FACTS[name]
+    channels = (8, 32, 64, 128, 256, 512, 512) if name == "sp-gra2seq" else (8, 32, 64, 128, 256, 512)
+    assert picked.channels == channels
+
+
+def test_sizes_and_rates_are_those_of_the_papers():
+    sizes = options({})
+    assert (sizes.picture, sizes.stroke_hidden, sizes.embedding, sizes.code, sizes.hidden) == (48, 256, 64, 128, 1024)
+    assert (KL_WEIGHT, KL_FREE, KL_RATE) == (0.5, 0.2, 0.99995)
+    assert (KL_LAG, RPCL_KL_RATE, PICTURE_WEIGHT) == (0.999, 0.9999, 0.5)
+    assert (mixture.RATE, mixture.PENALTY, mixture.CALM, mixture.EVERY) == (0.05, 1e-4, 500, 3)
+    assert (lattice.LATTICE, lattice.VIEW, lattice.MOST_POINTS, lattice.CELLS) == (32, 256, 150, 8)
 
 
 # --- sketch-rnn -----------------------------------------------------------------------------------------------------
@@ -86,6 +115,28 @@ def test_only_the_points_that_survive_are_read():
         if int(count) > 1:
             points = sketch.points - (left + width / 2, top + height / 2)
             assert np.abs(points - at).max(axis=1).min() < 1e-2 * max(width, height)
+
+
+# --- RPCL-pix2seq -----------------------------------------------------------------------------------------------------
+
+
+def test_the_mixture_outlives_the_beginning_of_a_training(monkeypatch):
+    """A fresh encoder's codes wander, and one component is left with all; put on codes anew, many share them."""
+    monkeypatch.setattr(mixture, "CALM", 70)
+    picked = tiny("rpcl-pix2seq", clusters=20, picture=16)
+    torch.manual_seed(0)
+    encoder = build(picked).encoder.train()
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=3e-3)
+    batches = [batch_for(picked, sketches=list(doodles(16, seed=seed))) for seed in range(4)]
+    living = []
+    for step in range(130):
+        found = encoder(batches[step % 4])
+        optimizer.zero_grad()
+        sum(found.terms.values()).backward()
+        optimizer.step()
+        living.append(int(found.watch["components"]))
+    assert living[65] <= 6, "else this test shows nothing"
+    assert living[-1] > 10
 
 
 # --- Song et al. ------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from gra2seq.nn.gaussian_mixture import CALM, GaussianMixture
+from gra2seq.nn.gaussian_mixture import CALM, EVERY, GaussianMixture
 
 
 def clustered(generator, count=400, clusters=3, dim=2):
@@ -71,7 +71,7 @@ def test_em_steps_find_the_clusters_and_rivals_spare_ones_die(components):
     assert (codes - nearest).norm(dim=-1).mean() < 1.5
 
 
-def test_without_penalty_spare_components_live_on():
+def test_with_soft_shares_alone_spare_components_live_on():
     generator = torch.Generator().manual_seed(1)
     living = []
     for calm in (True, False):
@@ -85,6 +85,23 @@ def test_without_penalty_spare_components_live_on():
             mixture.update_(clustered(generator))
         living.append(int((mixture.weights > 0.02).sum()))
     assert living[0] > living[1], living
+
+
+def test_a_rival_is_pushed_away_and_loses_weight():
+    codes, stepped = torch.tensor([[0.0, 0.1], [0.0, -0.1]]), {}
+    for penalty in (0.0, 0.1):
+        mixture = GaussianMixture(3, 2, penalty=penalty)
+        mixture.started.fill_(True)
+        mixture.means.copy_(torch.tensor([[0.0, 0.0], [2.0, 0.0], [0.0, 9.0]]))
+        mixture.step.fill_(CALM + EVERY - CALM % EVERY - 1)  # the next is a rival-penalised one
+        mixture.update_(codes)
+        stepped[penalty] = mixture
+    calm, strict = stepped[0.0], stepped[0.1]
+    assert torch.equal(calm.means[1], torch.tensor([2.0, 0.0]))
+    assert strict.means[1, 0] > 2, "away from the codes"
+    assert strict.weights[1] < calm.weights[1]
+    assert strict.weights[2] / strict.weights[0] == pytest.approx(calm.weights[2] / calm.weights[0]), "it alone"
+    assert torch.equal(strict.means[::2], calm.means[::2])
 
 
 def test_in_many_dimensions_more_than_one_lives_and_the_rival_is_the_second_nearest():

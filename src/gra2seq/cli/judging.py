@@ -180,13 +180,15 @@ def compare(
         raise typer.Exit(130) from None
     if rank() != 0:
         return
+    failed = [one.system for one in found if one.error]
+    found = comparing.with_earlier(found, folder)
+    print(json.dumps(comparing.as_json(found), allow_nan=False) if as_json else comparing.comparison(found))
     finished = {one.system: folder / one.system for one in found if not one.error}
     if finished:
         dataset = open_dataset(whole.data, name=whole.dataset or None)
         comparing.write_wall({name: load(run) for name, run in finished.items()}, dataset, folder / "healed")
         comparing.draw_curves(finished, whole.batch, folder / "curves")
-    print(json.dumps(comparing.as_json(found), allow_nan=False) if as_json else comparing.comparison(found))
-    if len(finished) < len(found):
+    if failed:
         raise typer.Exit(1)
 
 

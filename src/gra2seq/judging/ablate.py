@@ -15,9 +15,9 @@ from gra2seq.judging.judge import Judge
 from gra2seq.judging.tables import NO_CLUSTERS, RANDOM_LINKS
 from gra2seq.model import load
 from gra2seq.options import Options
-from gra2seq.training.checkpoint import CONFIG, read_json
+from gra2seq.training import manifest
+from gra2seq.training.checkpoint import CONFIG
 from gra2seq.training.loop import Watch, train
-from gra2seq.training.manifest import rank
 from gra2seq.training.side_by_side import Planned, ShowAll, show_nobody, side_by_side
 
 # What each variant changes, and nothing else: same data, seed and budget.
@@ -29,6 +29,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 # Their lines in the paper's Tables 3 and 4.
 PAPER_NAMES = dict(zip(VARIANTS, ("SP-gra2seq", RANDOM_LINKS, NO_CLUSTERS), strict=True))
+
+EQUAL = ("max_steps", "validate_every")  # how long it learns, and of how many weights the best are taken
 
 Show = Callable[[Options], AbstractContextManager[Watch]]
 
@@ -68,7 +70,7 @@ def ablate(
     for title, variant in variants.items():
         with show(variant) as watch:
             train(variant, resume=begun(variant), watch=watch)
-        if rank() != 0:  # of several processes one judges
+        if manifest.rank() != 0:  # of several processes one judges
             continue
         run = Path(variant.run)
         with counting() as progress:
@@ -93,6 +95,8 @@ def check_budget(options: Options) -> None:
     """Those that are compared see the same number of sketches."""
     if options.max_minutes or options.patience:
         raise UserError("max_minutes and patience would give each run another number of sketches: leave them 0")
+    if options.start:
+        raise UserError("start gives each run what another has learnt of the other's sketches: leave it out")
 
 
 def begun(options: Options) -> bool:
@@ -100,9 +104,9 @@ def begun(options: Options) -> bool:
     config = Path(options.run) / CONFIG
     if not config.exists():
         return False
-    before = read_json(config, "configuration of the run")["options"].get("max_steps")
-    if before != options.max_steps:
-        raise UserError(
-            f"{options.run} was trained for max_steps={before}, not {options.max_steps}: choose another run=…"
-        )
+    for name in EQUAL:
+        now = getattr(options, name)
+        other = [before[name] for before in manifest.options_of_stretches(Path(options.run)) if before[name] != now]
+        if other:
+            raise UserError(f"{options.run} was trained with {name}={other[0]}, not {now}: choose another run=…")
     return True

@@ -6,9 +6,11 @@ and the others go on.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import traceback
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from matplotlib.figure import Figure
 
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.errors import UserError
-from gra2seq.judging.ablate import Show, begun, check_budget
+from gra2seq.judging.ablate import EQUAL, Show, begun, check_budget
 from gra2seq.judging.evaluate import SHOWN, Progress, check_terms, evaluate, spread, stored_draws
 from gra2seq.judging.figures import save_figure
 from gra2seq.judging.judge import Judge
@@ -26,15 +28,30 @@ from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import DASH, FORMATS, beside_paper
 from gra2seq.model import Model, load
 from gra2seq.models import trained_size
-from gra2seq.options import PRESETS, SYSTEMS, Options
+from gra2seq.options import PRESETS, SYSTEMS, Options, as_dict
 from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.training.checkpoint import LAST, WEIGHTS, read_progress
 from gra2seq.training.gallery import damaged_picture
 from gra2seq.training.loop import Stopped, read_metrics, train
-from gra2seq.training.manifest import rank
+from gra2seq.training.manifest import FREE, options_of_stretches, rank
 from gra2seq.training.side_by_side import Planned, ShowAll, show_nobody, side_by_side
 from gra2seq.whole import whole_file
+
+FAILED = "failed.txt"  # in the folder of a system that did
+# What programs read of a system: name here -> name there.
+IN_JSON = {
+    "system": "model",
+    "parameters": "parameters",
+    "seconds": "seconds",
+    "sketches": "sketches_seen",
+    "judged_at": "sketches_seen_by_judged_weights",
+    "rate": "sketches_per_second",
+    "threads": "threads",
+    "jobs": "jobs",
+    "terms": "terms",
+    "error": "error",
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +65,9 @@ class Compared:
     sketches: int = 0  # seen in training
     judged_at: int = 0  # sketches seen by the weights that are judged: the best of the validation split
     rate: float | None = None  # sketches a second while it learns; None after too few steps to tell
+    threads: str = ""  # that computed, "all" where there was one for each core
     jobs: int = 1  # trained at once: time and rate are then those of a share of the cores
+    terms: str = ""  # a digest of all that is alike for the systems of one comparison
     error: str = ""
 
 
@@ -72,6 +91,7 @@ def compare(
     `jobs` so many are trained at once, and judged when all are trained.
     """
     chosen = _checked(options_of, systems, masks, judge)
+    terms = _terms(chosen, masks, seeds, judge)
     failed = _train_all(chosen, jobs, show_all) if jobs > 1 else {}
     found: list[Compared] = []
     for name, options in chosen.items():
@@ -79,12 +99,14 @@ def compare(
         try:
             if name in failed:
                 raise UserError(failed[name])
-            found.append(replace(_one(name, options, show, masks, seeds, judge, counting), jobs=jobs))
+            one = _one(name, options, show, masks, seeds, judge, counting)
+            found.append(replace(one, jobs=jobs, terms=terms))
         except (Stopped, KeyboardInterrupt):
             raise
         except Exception as error:  # whatever it is, it is this system's: the others go on
-            report(f"{name} failed: {error}")
-            found.append(Compared(name, [], error=str(error) or type(error).__name__))
+            why = _why(error, Path(options.run))
+            report(f"{name} failed: {why}")
+            found.append(Compared(name, [], terms=terms, error=why))
         done(found)
     return found
 
@@ -95,9 +117,19 @@ def _train_all(chosen: dict[str, Options], jobs: int, show_all: ShowAll) -> dict
         try:
             plans[name] = Planned(options, begun(options))
         except Exception as error:  # whatever it is, it is this system's: the others go on
-            failed[name] = str(error) or type(error).__name__
+            failed[name] = _why(error, Path(options.run))
     with show_all() as watch:
         return failed | side_by_side(plans, jobs, watch)
+
+
+def _why(error: Exception, run: Path) -> str:
+    """What a user did wrong says itself; of anything else the kind is said, and where the rest is written."""
+    if isinstance(error, UserError):
+        return str(error)
+    if rank() == 0:
+        with suppress(OSError, UserError), whole_file(run / FAILED) as temporary:
+            temporary.write_text("".join(traceback.format_exception(error)))
+    return f"{type(error).__name__}: {error} (the rest is in {run / FAILED})"
 
 
 def _one(
@@ -130,6 +162,7 @@ def _one(
         sketches=int(trained["step"]) * options.batch,
         judged_at=int(read_progress(run / WEIGHTS)["step"]) * options.batch,
         rate=float(np.median(steady)) if steady else None,
+        threads=", ".join(dict.fromkeys(str(before["threads"] or "all") for before in options_of_stretches(run))),
     )
 
 
@@ -154,23 +187,52 @@ def _checked(
     return chosen
 
 
+def _terms(chosen: dict[str, Options], masks: Sequence[float], seeds: Sequence[int], judge: Judge | None) -> str:
+    """A digest of what must be alike: data, masks, seeds, judge, and every option that is no system's own."""
+    own = {"model", "run", *FREE.difference(EQUAL), *(size for system in SYSTEMS.values() for size in system.sizes)}
+    first = next(iter(chosen.values()))
+    dataset = open_dataset(first.data, name=first.dataset or None)
+    shared = {name: value for name, value in as_dict(first).items() if name not in own}
+    what = [dataset.store.hash, dataset.name, sorted(set(masks)), sorted(set(seeds)), shared]
+    about = hashlib.sha256(json.dumps(what, sort_keys=True).encode())
+    for tensor in judge.network.state_dict().values() if judge else ():
+        about.update(tensor.cpu().numpy().tobytes())
+    return about.hexdigest()[:16]
+
+
+def with_earlier(found: Sequence[Compared], folder: Path) -> list[Compared]:
+    """And what is known of other systems from earlier commands of the same terms, all in the order of the tables."""
+    known = {one.system: one for one in found}
+    terms = {one.terms for one in found}
+    try:
+        before = json.loads((folder / "comparison.json").read_text())
+        for told in before["systems"]:
+            about = {name: told[said] for name, said in IN_JSON.items()}
+            rows = [row for row in before["rows"] if row["model"] == about["system"]]
+            if about["terms"] in terms and not about["error"]:
+                known.setdefault(about["system"], Compared(rows=rows, **about))
+    except (OSError, ValueError, KeyError, TypeError):  # none, or of another version: it is written anew
+        pass
+    return [known[name] for name in SYSTEMS if name in known]
+
+
 def comparison(found: Sequence[Compared]) -> str:
     """Tables 1 and 2 of the paper in Markdown, its figures beside ours, and what each system costs."""
     rows = [row for system in found for row in system.rows]
     lines = [beside_paper(rows)] if rows else []
     lines += [
-        "| system | sees | parameters | sketches seen | by those judged | time, validations included | sketches/s |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+        "| system | sees | parameters | sketches seen | by those judged | time, all in all | sketches/s | threads |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for system in found:
         sees = ", ".join(SYSTEMS[system.system].sees)
         if system.error:
             why = system.error.splitlines()[0].replace("|", "\\|")
-            lines.append(f"| {system.system} | {sees} | failed: {why} | | | | |")
+            lines.append(f"| {system.system} | {sees} | failed: {why} | | | | | |")
             continue
         lines.append(
             f"| {system.system} | {sees} | {system.parameters / 1e6:.2f} M | {system.sketches:,} | "
-            f"{system.judged_at:,} | {system.seconds / 60:.1f} min | {_whole(system.rate)} |"
+            f"{system.judged_at:,} | {system.seconds / 60:.1f} min | {_whole(system.rate)} | {system.threads} |"
         )
     at_once = max((system.jobs for system in found), default=1)
     if at_once > 1:
@@ -186,24 +248,13 @@ def _whole(rate: float | None) -> str:
 
 
 def as_json(found: Sequence[Compared]) -> dict[str, Any]:
-    systems = [
-        {
-            "model": one.system,
-            "parameters": one.parameters,
-            "seconds": one.seconds,
-            "sketches_seen": one.sketches,
-            "sketches_seen_by_judged_weights": one.judged_at,
-            "sketches_per_second": one.rate,
-            "jobs": one.jobs,
-            "error": one.error,
-        }
-        for one in found
-    ]
+    systems = [{said: getattr(one, name) for name, said in IN_JSON.items()} for one in found]
     return {"rows": [row for one in found for row in one.rows], "systems": systems}
 
 
 def write_comparison(found: Sequence[Compared], folder: Path) -> None:
-    """comparison.md, .json, and the rows as .csv and .tex."""
+    """comparison.md, .json, and the rows as .csv and .tex; systems of earlier commands in this folder stay in them."""
+    found = with_earlier(found, folder)
     rows = [row for one in found for row in one.rows]
     texts = {".md": comparison(found), ".json": json.dumps(as_json(found), indent=1, allow_nan=False)}
     texts.update({suffix: FORMATS[suffix](rows) for suffix in (".csv", ".tex") if rows})
@@ -232,8 +283,9 @@ def draw_curves(runs: dict[str, Path], batch: int, path: Path) -> None:
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     for name, run in runs.items():
-        points = [(row["step"] * batch, row["offset"] + row["pen"]) for row in read_metrics(run, "valid.jsonl")]
-        axes.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
+        said = [row for row in read_metrics(run, "valid.jsonl") if None not in (row["offset"], row["pen"])]
+        points = [(row["step"] * batch, row["offset"] + row["pen"]) for row in said]
+        axes.plot(*zip(*points, strict=True) if points else ((), ()), marker="o", markersize=3, label=name)
     axes.set_xlabel("sketches seen")
     axes.set_ylabel("minus log-likelihood of a sketch of the valid split")
     axes.legend(fontsize=8, frameon=False)

@@ -15,7 +15,7 @@ from gra2seq.nn.world import gather, total
 
 RATE = 0.05  # of the EM steps
 PENALTY = 1e-4  # how much a rival counts against itself, the winner counting 1
-CALM = 500  # steps before rivals are penalised
+CALM = 500  # steps before rivals are penalised; with the last of them the components are put on codes anew
 EVERY = 3  # and from then on every third step
 LEAST_VARIANCE = 1e-3
 
@@ -64,7 +64,7 @@ class GaussianMixture(nn.Module):
 
     @torch.no_grad()
     def start_(self, codes: Tensor) -> None:
-        """Put the components on codes of the first batch, as wide as all of them: elsewhere one would get all codes."""
+        """Put the components on codes of a batch, all as wide and heavy: elsewhere one would get all codes."""
         codes = gather(codes)
         self.means.copy_(codes[torch.arange(len(self.means), device=codes.device) % len(codes)])
         spread = codes.var(dim=0, unbiased=False).clamp(min=LEAST_VARIANCE)
@@ -73,14 +73,16 @@ class GaussianMixture(nn.Module):
             self.means += (
                 0.1 * spread.sqrt() * torch.linspace(-1, 1, len(self.means), device=codes.device).unsqueeze(-1)
             )
+        self.weights.fill_(1 / len(self.weights))
         self.started.fill_(True)
 
     @torch.no_grad()
     def update_(self, codes: Tensor) -> None:
         """One EM step at `rate`, or a rival-penalised one when its turn has come."""
-        if not bool(self.started):
-            self.start_(codes)
         self.step += 1
+        # The codes of a fresh network wander off, and whichever component is left nearest to them gets them all.
+        if not bool(self.started) or int(self.step) == CALM:
+            self.start_(codes)
         joint = self.log_joint(codes)
         penalised = int(self.step) > CALM and int(self.step) % EVERY == 0
         share = self._winner_and_rival(joint) if penalised else joint.softmax(dim=-1)

@@ -228,6 +228,7 @@ def _steps(
             stop = fabric.broadcast(stop)
             module.train()
             clock.marks.clear()
+            state.seconds = before + time.perf_counter() - started
         state.finished = last or bool(stop)
         due = state.step % options.save_every == 0 or valid is not None or state.finished or stop_now
         if fabric.is_global_zero and due:

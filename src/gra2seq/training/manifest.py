@@ -53,6 +53,17 @@ def write(run: Path, options: Options, dataset: Dataset, resumed_at: int | None)
     write_json(path, {"stretches": stretches})
 
 
+def options_of_stretches(run: Path) -> list[dict[str, Any]]:
+    """What each stretch of a run was asked, the options of today filled in where it is older than they are."""
+    path = run / (MANIFEST if (run / MANIFEST).exists() else CONFIG)
+    about = read_json(path, "record of the run")
+    try:
+        asked = [stretch["options"] for stretch in about.get("stretches", [about])]
+        return [as_dict(checked(dict(options))) for options in asked]
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{path} lacks {error}: it is no record of a run; choose another run=…") from error
+
+
 def check_same_run(run: Path, options: Options, dataset: Dataset) -> None:
     """Resuming with other data or another network would not be the same run: say what differs."""
     before = read_json(run / CONFIG, "configuration of the run")
