@@ -110,7 +110,7 @@ def test_a_hole_is_in_the_units_of_the_file(call, tmp_path, tiny_run):
         hole = ",".join(str(v) for v in (left * size + away, top * size + away, width * size / 2, 4000))
         for holes in ([], ["--hole", hole]):
             out = tmp_path / "out.ndjson"
-            assert call("heal", tmp_path / f"{name}.svg", "--model", tiny_run, *holes, "-o", out)[0] == 0
+            assert call("heal", tmp_path / f"{name}.svg", "--model", tiny_run, *holes, "--seed", 1, "-o", out)[0] == 0
             [(_, drawn)] = read(out)
             answers[name, bool(holes)] = (drawn.points - away) / size
     rubbed_out = np.abs(answers["near", True] - answers["near", False]).max()
@@ -323,3 +323,45 @@ def test_compare_with_an_unknown_system(call, tmp_path):
     assert code == 2
     assert "one of sketch-rnn" in err
     assert not (tmp_path / "all").exists()
+
+
+def test_a_hole_that_hits_nothing_or_everything_is_said(call, tmp_path, tiny_run):
+    page = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100" width="400" height="400">'
+    square = tmp_path / "square.svg"
+    square.write_text(page + '<path d="M10 10H90V90H10z" stroke="black" fill="none"/></svg>')
+    words = ["heal", square, "--model", tiny_run, "-o", tmp_path / "out.svg", "--hole"]
+    code, _, err = call(*words, "0,0,100,100")
+    assert code == 2, "the hole is in units of the viewBox"
+    assert "leaves nothing to heal from: the drawing lies at 10,10,80,80" in err
+    assert not (tmp_path / "out.svg").exists()
+    code, _, err = call(*words, "500,500,10,10")
+    assert code == 0
+    assert "touches no line in 1 of 1 drawings" in err
+    code, _, err = call(*words, "0,0,50,50")
+    assert code == 0
+    assert "--hole" not in err
+    (_, drawn), *_ = read(tmp_path / "out.svg")
+    assert max(drawn.box[2:]) < 200, "the answer is in those units too"
+    assert [sketch.box for _, sketch in gra2seq.read(square)] == [(10, 10, 80, 80)], "and what the library reads"
+
+
+def test_splits_survive_healing(call, tmp_path, tiny_run):
+    source, target = tmp_path / "mixed.ndjson", tmp_path / "healed.ndjson"
+    write(source, [("test", doodle("cat", 1)), ("valid", doodle("bus", 2))])
+    code, _, err = call("heal", source, "--model", tiny_run, "--samples", 2, "-o", target)
+    assert code == 0, err
+    assert [split for split, _ in read(target)] == ["test", "test", "valid", "valid"]
+
+
+def test_brackets_in_names_and_arguments_behind_lists(call, tmp_path, tiny_run, cat):
+    target = tmp_path / "a[b].svg"
+    code, _, err = call("heal", cat, "--model", tiny_run, "-o", target)
+    assert code == 0
+    assert "a[b].svg" in err
+    code, _, err = call("graph", "--model", tiny_run, "-o", tmp_path / "x.png", "--links", "temporal", cat)
+    assert code == 0, err
+    code, _, err = call("evaluate", "--mask", 0, "--data", "doodles:40", tiny_run, "-o", tmp_path / "judged")
+    assert code == 0, err
+    code, _, err = call("compare", tmp_path / "cat.svg", "b.svg")
+    assert code == 2
+    assert "holds drawings: a configuration is a .yaml file" in err

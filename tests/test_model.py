@@ -107,3 +107,36 @@ def test_a_drawing_has_room_for_a_point(tiny_run):
     model = gra2seq.load(tiny_run)
     with pytest.raises(UserError, match="max_points=0"):
         model.draw(model.encode(list(doodles(1))), max_points=0)
+
+
+def test_what_a_sketch_becomes_does_not_depend_on_its_place_in_the_list(tiny_run):
+    model, sketches = gra2seq.load(tiny_run), list(doodles(5, seed=3))
+    forth = model.heal(sketches, mask_prob=0.3, seed=1, samples=2)
+    back = model.heal(sketches[::-1], mask_prob=0.3, seed=1, samples=2)
+    for number in range(5):
+        for sample in range(2):
+            one, other = forth[2 * number + sample], back[2 * (4 - number) + sample]
+            assert np.array_equal(one.lengths, other.lengths)
+            assert np.allclose(one.points, other.points, atol=1e-2)
+    assert not np.array_equal(forth[0].points, forth[1].points), "two samples are two drawings"
+
+
+def test_what_is_no_sketch_is_said(tiny_run, tmp_path):
+    model, sketch = gra2seq.load(tiny_run), next(iter(doodles(1)))
+    for wrong, said in (([("", sketch)], "take the second"), ([1], "not int")):
+        for use in (model.encode, model.heal):
+            with pytest.raises(UserError, match=said):
+                use(wrong)
+    with pytest.raises(UserError, match="seed=-1"):
+        model.heal([sketch], seed=-1)
+    gra2seq.write(tmp_path / "alone.svg", model.heal([sketch]))
+    assert len(list(gra2seq.read(tmp_path / "alone.svg"))) == 1
+
+
+def test_a_folder_of_that_name_is_not_taken_for_the_shipped_model(tiny_run, tmp_path, monkeypatch):
+    shutil.copytree(tiny_run, tmp_path / "shipped")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="there is a folder of that name"):
+        gra2seq.load("shipped")
+    assert gra2seq.load(tmp_path / "shipped").options.preset == "tiny"
+    assert gra2seq.load().options.preset == "small"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -67,7 +68,8 @@ class Model:
         mask_prob: float = 0.0,
         holes: Sequence[Hole] = (),
     ) -> Floats:
-        """Codes (N, code), the same for a sketch alone and in company. `draws` and `holes` say what is masked."""
+        """Codes (N, code), to rounding the same alone and in company. `draws` and `holes` say what is masked."""
+        _check_sketches(sketches)
         codes = np.empty((len(sketches), self.recipe.code), np.float32)
         for part in self._shares(sketches):
             batch = prepare(
@@ -187,18 +189,29 @@ class Model:
     ) -> list[Sketch]:
         """Draw each sketch whole again, laid over the original, from what `holes` and `mask_prob` leave of it.
 
+        What a sketch becomes depends on it and on `seed`, not on its place in the list.
         By itself nothing more is damaged; with `mask_prob` each patch is wiped so likely, as `seed` or `draws` say.
         With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
         """
         if not 0 <= mask_prob <= 1:
             raise UserError(f"mask probability {mask_prob} must lie between 0 and 1")
+        if seed < 0:
+            raise UserError(f"seed={seed} must not be negative")
         if samples < 1:
             raise UserError(f"samples={samples} must be at least 1")
+        _check_sketches(sketches)
         if draws is None:
             draws = mask_draws(sketches, seed, self.recipe.nodes)
         codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
+        # Of a sketch's own, wherever it stands in the list, and however large and wherever it is drawn.
+        numbers = [crc32(sketch.lengths.tobytes()) + sample for sketch in sketches for sample in range(samples)]
         drawn = self.draw(
-            np.repeat(codes, samples, axis=0), temperature=temperature, seed=seed, tries=tries, progress=progress
+            np.repeat(codes, samples, axis=0),
+            temperature=temperature,
+            seed=seed,
+            first=np.array(numbers, np.int64),
+            tries=tries,
+            progress=progress,
         )
         return [laid_over(sketch, sketches[i // samples]) for i, sketch in enumerate(drawn)]
 
@@ -243,7 +256,12 @@ def laid_over(drawn: Sketch, original: Sketch) -> Sketch:
 
 def model_folder(path: str | Path | None) -> Path:
     """The folder of a run or of weights; of the model in the package without a name, or by the name `shipped`."""
-    path = SHIPPED if path is None or str(path) == SHIPPED.name else Path(path)
+    if path is None or str(path) == SHIPPED.name:
+        if path and Path(path).is_dir() and not SHIPPED.samefile(path):
+            here = Path(path).absolute()
+            raise UserError(f"{path} is the model in the package, and there is a folder of that name: call it {here}")
+        return SHIPPED
+    path = Path(path)
     if not path.is_dir():
         raise UserError(f"no model at {path}: name the folder of a run (it holds {CONFIG} and {WEIGHTS})")
     return path
@@ -259,8 +277,10 @@ def load(path: str | Path | None = None, device: str = "cpu") -> Model:
     try:
         chosen = options(dict(config["options"]))
         scale, categories = float(config["scale"]), tuple(config["categories"])
-    except (KeyError, TypeError, ValueError) as error:
+    except KeyError as error:
         raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{path / CONFIG} is damaged ({error}): restore it from a copy") from error
     network = build(chosen)
     weights = path / WEIGHTS
     if not weights.exists() and (path / LAST).exists():
@@ -274,7 +294,7 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
 
     `changes` are options that say how it draws (`tries`, `least_pen_temperature`).
     """
-    run, out, changes = Path(run), Path(out), dict(changes or {})
+    run, out, changes = model_folder(run), Path(out), dict(changes or {})
     fixed = [name for name in changes if name not in IN_USE]
     if fixed:
         raise UserError(f"{fixed[0]} belongs to the training: only {' and '.join(IN_USE)} can be set now")
@@ -285,9 +305,10 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
     model = load(run)
     chosen = options({**as_dict(model.options), **changes, "run": Options.run, "data": "", "start": ""})
     config = {**read_json(run / CONFIG, "model configuration"), "options": as_dict(chosen)}
+    progress = read_progress(run / WEIGHTS)
     with readable_os_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-    save_weights(out / WEIGHTS, model.network, read_progress(run / WEIGHTS), half=True)
+    save_weights(out / WEIGHTS, model.network, progress, half=True)
     write_json(out / CONFIG, config)
     return out
 
@@ -296,6 +317,14 @@ def untrained(chosen: Options, scale: float = 30.0, categories: tuple[str, ...] 
     """A model with fresh weights from `chosen.seed`: what training starts from."""
     torch.manual_seed(chosen.seed)
     return Model(build(chosen), chosen, chosen.recipe(scale), categories)
+
+
+def _check_sketches(sketches: Sequence[Any]) -> None:
+    for sketch in sketches:
+        if isinstance(sketch, tuple):
+            raise UserError("a sketch is wanted, not a pair: gra2seq.read gives (split, sketch), take the second")
+        if not isinstance(sketch, Sketch):
+            raise UserError(f"a sketch is wanted, not {type(sketch).__name__}: gra2seq.read gives some")
 
 
 def _parts(count: int, most: int = BATCH) -> Iterator[slice]:

@@ -298,6 +298,8 @@ def _check_system(chosen: Options) -> None:
 def read_options(path: str | Path, changes: Sequence[str] = ()) -> Options:
     """A YAML file of what differs from the preset, then key=value changes of the command line."""
     path = Path(path)
+    if path.suffix.lower() in (".svg", ".npz", ".ndjson", ".gz"):
+        raise UserError(f"{path} holds drawings: a configuration is a .yaml file, as those of configs/")
     try:
         values = yaml.safe_load(path.read_text()) or {}
     except OSError as error:

@@ -217,8 +217,9 @@ def _away(line: np.ndarray, point: np.ndarray) -> float:
 # Structure
 
 
-def test_viewbox_scales_the_page() -> None:
-    assert strokes('<path d="M0 0L10 5"/>', 'viewBox="0 0 10 10" width="100" height="50"') == [[[0, 0], [50, 25]]]
+def test_units_of_a_page_are_those_of_its_viewbox() -> None:
+    assert strokes('<path d="M0 0L10 5"/>', 'viewBox="0 0 10 10" width="100" height="50"') == [[[0, 0], [10, 5]]]
+    assert strokes('<path d="M0 0L10 5"/>', 'viewBox="-5 -5 20 20" width="10cm" height="10cm"') == [[[0, 0], [10, 5]]]
     stretched = 'viewBox="0 0 10 10" width="100" height="50" preserveAspectRatio="none"'
     assert strokes('<path d="M0 0L10 5"/>', stretched) == [[[0, 0], [100, 25]]]
     assert strokes('<path d="M0 0L10 5"/>', 'viewBox="-5 -5 20 20"') == [[[0, 0], [10, 5]]]

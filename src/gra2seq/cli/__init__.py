@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from gra2seq.cli.common import app, say
 from gra2seq.errors import UserError
@@ -18,7 +19,7 @@ __all__ = ["app", "data", "drawing", "judging", "main", "making", "several"]
 def several(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "--links", "--systems")) -> list[str]:
     """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option.
 
-    What cannot be a value of it (a word behind masks, name=value or a path behind names) is an argument again.
+    What cannot be a value of it (a word behind masks, name=value or a path behind names, a model) is an argument again.
     """
     spread: list[str] = []
     current = ""
@@ -37,7 +38,9 @@ def several(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "-
 def _fits(word: str, option: str) -> bool:
     if option == "--mask":
         return word.replace(".", "", 1).replace("e-", "", 1).isdigit()
-    return option == "--data" or not {"=", "/"} & set(word)
+    if word == "shipped" or Path(word, "config.json").exists():
+        return False
+    return option == "--data" or not {"=", "/", "."} & set(word)
 
 
 def main() -> None:
@@ -46,7 +49,7 @@ def main() -> None:
     try:
         app(several(sys.argv[1:]))
     except UserError as error:
-        say.print(f"gra2seq: {error}", style="red", markup=False)
+        say.print(f"gra2seq: {error}", style="red")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -13,7 +13,7 @@ from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
     from gra2seq.model import Model
-    from gra2seq.sketch.strokes import Sketch
+    from gra2seq.sketch.ndjson import Record
 
 app = typer.Typer(
     help="Sketches as graphs of patches: train, redraw, heal, look at links.",
@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Look at drawings, convert them, fetch the paper's data sets.", no_args_is_help=True)
 app.add_typer(data, name="data")
-say = Console(stderr=True, highlight=False, soft_wrap=True)
+say = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)  # a file's name may hold brackets
 
 Files = Annotated[list[Path], typer.Argument(help="Drawings: .ndjson[.gz], .npz, .svg, .json")]
 ModelFolder = Annotated[
@@ -62,24 +62,20 @@ def sources(source: list[str] | None) -> str | list[str]:
     return source[0] if len(source) == 1 else source
 
 
-def read_drawings(paths: list[Path], limit: int) -> list[Sketch]:
-    """In the units of their files, as holes are given and answers laid over them."""
+def read_drawings(paths: list[Path], limit: int) -> list[Record]:
+    """With their splits, in the units of their files, as holes are given and answers laid over them."""
     from gra2seq.data.info import records_of
-    from gra2seq.sketch.files import read
-    from gra2seq.sketch.simplify import simplify_in_place
 
-    sketches: list[Sketch] = []
+    records: list[Record] = []
     for path in paths:
-        curves = path.suffix.lower() == ".svg"  # very many points
-        for _, found in read(path, simplify=False) if curves else records_of(path):
-            sketch = simplify_in_place(found) if curves else found
-            if len(sketches) == limit:
+        for record in records_of(path):
+            if len(records) == limit:
                 say.print(f"only the first {limit} sketches are taken: raise --limit for more")
-                return sketches
-            sketches.append(sketch)
-    if not sketches:
+                return records
+            records.append(record)
+    if not records:
         raise UserError(f"there is no sketch in {', '.join(map(str, paths))}")
-    return sketches
+    return records
 
 
 def model_or_fresh(run: Path | None, preset: str, seed: int, scale: float, fresh: bool = False) -> tuple[Model, str]:

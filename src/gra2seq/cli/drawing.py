@@ -25,7 +25,9 @@ from gra2seq.cli.common import (
 from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
+    from gra2seq.sketch.canvas import Canvas
     from gra2seq.sketch.masking import Hole
+    from gra2seq.sketch.strokes import Sketch
 
 
 @app.command()
@@ -59,7 +61,10 @@ def heal(
     limit: Limit = 1000,
     as_json: AsJson = False,
 ) -> None:
-    """Draw damaged sketches whole again. With --mask-prob or --hole the damage is done first."""
+    """Draw damaged sketches whole again: every line anew, also what was not damaged.
+
+    With --mask-prob or --hole the damage is done first.
+    """
     holes = [_hole(text) for text in hole or []]
     target = out or _answer(files, "healed")
     _draw_again(files, model, target, mask_prob, holes, samples, temperature, tries, seed, limit, as_json)
@@ -81,7 +86,7 @@ def graph(
     from gra2seq.judging.figures import draw_links
     from gra2seq.model import load
 
-    sketches = read_drawings(files, limit)
+    sketches = [sketch for _, sketch in read_drawings(files, limit)]
     draw_links(load(model), sketches, tuple(links or ("temporal", "spatial", "synonymous")), out)
     reply(as_json, {"sketches": len(sketches), "out": str(out)}, f"The picture is in {out}")
 
@@ -124,9 +129,11 @@ def _draw_again(
     from gra2seq.training.progress import counting
 
     check_target(out)  # before the work, not after it
-    sketches = read_drawings(files, limit)
+    records = read_drawings(files, limit)
+    sketches, drawer = [sketch for _, sketch in records], load(model)
+    _look_at_holes(sketches, drawer.recipe.canvas, holes)
     with counting(say) as progress:
-        healed = load(model).heal(
+        healed = drawer.heal(
             sketches,
             mask_prob=mask_prob,
             holes=holes,
@@ -136,9 +143,27 @@ def _draw_again(
             tries=tries,
             progress=lambda done, total: progress("drawings", done, total),
         )
-    written = write(out, [("", sketch) for sketch in healed])
+    written = write(out, [(records[number // samples][0], sketch) for number, sketch in enumerate(healed)])
     answer = {"sketches": len(sketches), "drawn": len(healed), "files": [str(path) for path in written]}
     reply(as_json, answer, f"{len(healed)} drawings are in {', '.join(map(str, written[:3]))}")
+
+
+def _look_at_holes(sketches: list[Sketch], canvas: Canvas, holes: list[Hole]) -> None:
+    """A hole beside the drawing, or over all of it, is most likely in other units than the drawing."""
+    from gra2seq.sketch.canvas import draw
+    from gra2seq.sketch.masking import damage, wiped
+
+    if not holes:
+        return
+    left = [(draw(lost.walk).sum(), wiped(lost).sum()) for lost in (damage(s, canvas, holes=holes) for s in sketches)]
+    gone, whole = sum(after == 0 for _, after in left), sum(after == before for before, after in left)
+    x, y, width, height = sketches[0].box
+    where = f"the {'first ' if len(sketches) > 1 else ''}drawing lies at {x:g},{y:g},{width:g},{height:g}"
+    if gone == len(sketches):
+        raise UserError(f"--hole leaves nothing to heal from: {where}")
+    for count, what in ((gone, "leaves nothing to heal from"), (whole, "touches no line")):
+        if count:
+            say.print(f"--hole {what} in {count} of {len(sketches)} drawings ({where})")
 
 
 def _answer(files: list[Path], word: str) -> Path:

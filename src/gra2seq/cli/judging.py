@@ -172,7 +172,7 @@ def compare(
             counting=lambda: counting(say),
             jobs=jobs,
             show_all=lambda: show_all(say),
-            report=lambda text: say.print(text, style="bold", markup=False),
+            report=lambda text: say.print(text, style="bold"),
             done=lambda found: comparing.write_comparison(found, folder) if rank() == 0 else None,
         )
     except Stopped as stop:

@@ -14,7 +14,7 @@ from gra2seq.sketch.ndjson import Record, read_json, read_ndjson, write_json, wr
 from gra2seq.sketch.npz import SPLITS, read_npz, write_npz
 from gra2seq.sketch.picture import contact_sheet, render, write_png
 from gra2seq.sketch.reading import opened
-from gra2seq.sketch.simplify import quickdraw_simplify
+from gra2seq.sketch.simplify import quickdraw_simplify, simplify_in_place
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.sketch.svg import read_svg, write_svg
 from gra2seq.whole import whole_file
@@ -29,26 +29,27 @@ MAX_SVGS = 10_000  # files at a time
 def read(path: str | Path, *, labels: bool = False, simplify: bool | None = None) -> Iterator[Record]:
     """The drawings of a file, each with its split, one after the other.
 
-    `labels`: the third list of a stroke (.ndjson, .json) is its part. `simplify`: as QuickDraw does; by
-    default SVG is, because curves come as very many points, and everything else stays as it is.
+    `labels`: the third list of a stroke (.ndjson, .json) is its part. `simplify`: as QuickDraw does, in a box of 255;
+    by default SVG gets as few points where it lies, because curves come as very many, and all else stays as it is.
     """
     path = Path(path)
     form = _form(path, READERS)
     with opened(path):  # what cannot be opened is said now, not when the first drawing is asked for
         pass
     records = READERS[form](path, labels)
-    if simplify or (simplify is None and form == ".svg"):
-        return ((split, quickdraw_simplify(sketch)) for split, sketch in records)
-    return records
+    if simplify is None and form == ".svg":
+        return ((split, simplify_in_place(sketch)) for split, sketch in records)
+    return ((split, quickdraw_simplify(sketch)) for split, sketch in records) if simplify else records
 
 
-def write(path: str | Path, records: Iterable[Record]) -> list[Path]:
-    """Write drawings, whole or not at all; returns the files made.
+def write(path: str | Path, records: Iterable[Record | Sketch]) -> list[Path]:
+    """Write drawings, whole or not at all; returns the files made. Those without a split may come alone.
 
     Several drawings become one contact sheet as .png, and name-000.svg, name-001.svg, ... as .svg.
     """
     path = Path(path)
-    return WRITERS[_form(path, WRITERS)](path, records)
+    pairs = (("", record) if isinstance(record, Sketch) else record for record in records)
+    return WRITERS[_form(path, WRITERS)](path, pairs)
 
 
 def check_target(path: str | Path) -> None:

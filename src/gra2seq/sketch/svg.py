@@ -187,8 +187,8 @@ def _viewport(node: Node, place: _Place, use: dict[str, str]) -> _Place | None:
         return replace(place, matrix=place.matrix @ _shift_scale(x, y), width=sizes[0], height=sizes[1])
     scale = [sizes[0] / box[2], sizes[1] / box[3]]
     align, _, meet = own.get("preserveAspectRatio", "xMidYMid meet").strip().partition(" ")
-    if align != "none":
-        scale = [max(scale) if meet.strip() == "slice" else min(scale)] * 2
+    if align != "none":  # the page's own size is how large it is shown: units stay those of its viewBox
+        scale = [1.0 if is_page else max(scale) if meet.strip() == "slice" else min(scale)] * 2
     if not is_page:
         shares = [_share(align, "xMin", "xMax"), _share(align, "YMin", "YMax")]
         x += (sizes[0] - box[2] * scale[0]) * shares[0] - box[0] * scale[0]
