@@ -289,8 +289,10 @@ def _check_system(chosen: Options) -> None:
         raise UserError("clusters=0 leaves rpcl-pix2seq without its mixture: give it 1 or more")
     if "lattice points" in sees and chosen.links not in POINT_LINKS:
         raise UserError(f"links={chosen.links} needs patches; {chosen.model} has {' or '.join(POINT_LINKS)}")
-    if sees and not {"patches", "lattice patches"} & set(sees) and chosen.where != Options.where:
-        raise UserError(f"where={chosen.where} is for the patches of a graph, which {chosen.model} has not")
+    if not {"patches", "lattice patches"} & set(sees) and chosen.where != Options.where:
+        raise UserError(f"where={chosen.where} is for patches, which {chosen.model} has not: give where=untold")
+    if "lattice patches" in sees and chosen.where == "canvas-and-order":
+        raise UserError(f"where={chosen.where} needs patches along the pen's way; {chosen.model} can have where=canvas")
     if sees and "patches" not in sees and chosen.masking != Options.masking:
         raise UserError(f"masking={chosen.masking} is for patches along the pen's way, which {chosen.model} has not")
 

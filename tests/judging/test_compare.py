@@ -153,7 +153,7 @@ def test_stopped_in_the_middle_it_goes_on(tmp_path):
         ({}, [1.5], "probability"),
         ({"snap": 8}, [0.0], "snap"),
         ({"start": "shipped"}, [0.0], "start gives each run"),
-        ({"where": "canvas"}, [0.0], "which sketch-pix2seq has not"),
+        ({"where": "canvas"}, [0.0], "which sketch-pix2seq has not: give where=untold"),
         ({"data": "nowhere.ndjson"}, [0.0], "nowhere"),
     ],
 )
@@ -227,20 +227,34 @@ def test_a_signal_ends_it_with_130_and_the_same_command_goes_on(tmp_path, monkey
 def test_what_earlier_commands_found_on_the_same_terms_stays(compared, tmp_path):
     _, found, _, _ = compared
     by_name = {one.system: one for one in found}
-    assert len({one.terms for one in found}) == 1
-    write_comparison([by_name["song"]], tmp_path)
-    write_comparison([by_name["sketch-rnn"]], tmp_path)
+    for name in ("song", "sketch-rnn"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").touch()
+        write_comparison([by_name[name]], tmp_path)
     assert with_earlier([by_name["sp-gra2seq"]], tmp_path) == [by_name[n] for n in ("sketch-rnn", "song", "sp-gra2seq")]
     again = replace(by_name["song"], parameters=1)
     assert with_earlier([again], tmp_path)[1] == again, "what is new counts"
     other = replace(by_name["song"], terms="of another judge")
     assert with_earlier([other], tmp_path) == [other]
+    (tmp_path / "song" / "model.safetensors").unlink()
+    assert with_earlier([by_name["sketch-rnn"]], tmp_path) == [by_name["sketch-rnn"]], "its run is gone"
     (tmp_path / "comparison.json").write_text('{"systems": [')
     assert with_earlier([other], tmp_path) == [other]
 
 
 @pytest.mark.parametrize(
-    "more", [{"masks": [0.0]}, {"seeds": (1,)}, {"seed": 1}, {"max_steps": 2}, {"data": "doodles:151"}]
+    "more",
+    [
+        {},
+        {"masks": [0.0]},
+        {"seeds": (1,)},
+        {"seed": 1},
+        {"max_steps": 2},
+        {"tries": 2},
+        {"embedding": 4},
+        {"data": "doodles:151"},
+    ],
+    ids=str,
 )
 def test_other_terms_are_told_apart(compared, tmp_path, more):
     _, found, _, _ = compared
@@ -252,7 +266,7 @@ def test_other_terms_are_told_apart(compared, tmp_path, more):
         silent,
         **{"masks": [0.0, 0.3], **alike},
     )
-    assert other[0].terms != found[0].terms
+    assert (other[0].terms == found[0].terms) == (more == {}), "of one system alone as of all nine"
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -111,7 +111,12 @@ def test_begins_with_the_weights_of_another(tmp_path):
     assert notes[0] == f"begins with the weights of {first}; new: encoder.graph.where.weight"
     begun, fresh = losses(tmp_path / "on")[0]["loss"], losses(first)[0]["loss"]
     assert begun < fresh - 1, "the first step knows what the other run has learnt"
-    train(replace(chosen, max_steps=2), resume=True)  # its own weights now, not the other's
+    about = json.loads((tmp_path / "on" / "config.json").read_text())
+    assert about["scale"] == json.loads((first / "config.json").read_text())["scale"] != 7.0
+    (first / "config.json").write_text(json.dumps({"scale": 7.0}))
+    (first / "model.safetensors").write_bytes(b"gone")
+    train(replace(chosen, max_steps=2), resume=True)  # its own weights and scale now, not the other's
+    assert json.loads((tmp_path / "on" / "config.json").read_text())["scale"] == about["scale"]
     assert read_metrics(tmp_path / "on")[-1]["step"] == 2
     packed = pack(tmp_path / "on", tmp_path / "packed")
     assert str(tmp_path) not in (packed / "config.json").read_text()

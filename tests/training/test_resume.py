@@ -15,6 +15,7 @@ from gra2seq.errors import UserError
 from gra2seq.options import options
 from gra2seq.training.checkpoint import read_progress
 from gra2seq.training.loop import Stopped, read_metrics, train
+from gra2seq.training.manifest import options_of_stretches
 
 
 def test_resumed_equals_uninterrupted(tmp_path):
@@ -133,3 +134,11 @@ def test_a_scheduler_that_ends_all_processes_loses_no_step(tmp_path, config):
     assert training.returncode == 130, said
     kept = read_progress(tmp_path / "run" / "last.safetensors")["step"]
     assert kept == read_metrics(tmp_path / "run")[-1]["step"] > 0
+
+
+def test_where_there_was_nothing_to_do_no_stretch_is_written(tmp_path):
+    folder = run(tmp_path / "run", max_steps=2)
+    train(options({**TINY, "run": str(folder), "max_steps": 2, "threads": 2}), resume=True)
+    assert [stretch["threads"] for stretch in options_of_stretches(folder)] == [1]
+    train(options({**TINY, "run": str(folder), "max_steps": 3, "threads": 2}), resume=True)
+    assert [stretch["threads"] for stretch in options_of_stretches(folder)] == [1, 2]

@@ -38,9 +38,9 @@ def several(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "-
 def _fits(word: str, option: str) -> bool:
     if option == "--mask":
         return word.replace(".", "", 1).replace("e-", "", 1).isdigit()
-    if word == "shipped" or Path(word, "config.json").exists():
-        return False
-    return option == "--data" or not {"=", "/", "."} & set(word)
+    if option == "--data":
+        return word != "shipped" and not Path(word, "model.safetensors").exists()
+    return word != "shipped" and not {"=", "/", "."} & set(word)
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ def info(
 def convert(
     files: Annotated[list[Path], typer.Argument(help="Drawing files or stores.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="A file of another format, or NAME.store")],
-    simplify: Annotated[bool | None, typer.Option(help="QuickDraw's simplification; SVG always has it.")] = None,
+    simplify: Annotated[bool | None, typer.Option(help="As QuickDraw does, in a box of 255. Default: SVG.")] = None,
     labels: Annotated[bool, typer.Option(help="The third list of a stroke is its part label.")] = False,
     as_json: AsJson = False,
 ) -> None:

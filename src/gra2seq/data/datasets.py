@@ -71,6 +71,7 @@ class Dataset:
     train: Indices
     valid: Indices
     test: Indices
+    unit: float | None = None  # a scale that is not its own: of a model that learns on from another
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
@@ -84,6 +85,8 @@ class Dataset:
 
         Of sketches as they are drawn, longer side `BOX`: whatever units a file has, a model sees the same.
         """
+        if self.unit is not None:
+            return self.unit
         return self.store.offset_scale(self.train if len(self.train) else self._every, BOX)
 
     def describe(self) -> dict[str, Any]:
@@ -183,7 +186,7 @@ def open_store(
 
     def records() -> Iterator[Record]:
         for path in paths:
-            yield from files.read(path, labels=labels, simplify=simplify)
+            yield from files.read(path, labels=labels, simplify=files.as_published(path, simplify))
 
     return _cached(cache, _title(source), key, lambda: with_splits(records()), progress)
 

@@ -100,7 +100,7 @@ def convert(
     def records() -> Iterator[Record]:
         nonlocal count
         for path in _sources(sources):
-            found = records_of(path, labels=labels, simplify=simplify)
+            found = records_of(path, labels=labels, simplify=files.as_published(path, simplify))
             for its_split, sketch in with_splits(found) if to_store else found:
                 if split is None or split == its_split:
                     count += 1

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import traceback
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,17 +27,17 @@ from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import DASH, FORMATS, beside_paper
 from gra2seq.model import Model, load
 from gra2seq.models import trained_size
-from gra2seq.options import PRESETS, SYSTEMS, Options, as_dict
+from gra2seq.options import IN_USE, PRESETS, SYSTEMS, Options, as_dict
+from gra2seq.options import options as checked
 from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.training.checkpoint import LAST, WEIGHTS, read_progress
 from gra2seq.training.gallery import damaged_picture
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.manifest import FREE, options_of_stretches, rank
-from gra2seq.training.side_by_side import Planned, ShowAll, show_nobody, side_by_side
+from gra2seq.training.side_by_side import Planned, ShowAll, show_nobody, side_by_side, why_failed
 from gra2seq.whole import whole_file
 
-FAILED = "failed.txt"  # in the folder of a system that did
 # What programs read of a system: name here -> name there.
 IN_JSON = {
     "system": "model",
@@ -104,7 +103,7 @@ def compare(
         except (Stopped, KeyboardInterrupt):
             raise
         except Exception as error:  # whatever it is, it is this system's: the others go on
-            why = _why(error, Path(options.run))
+            why = why_failed(error, Path(options.run))
             report(f"{name} failed: {why}")
             found.append(Compared(name, [], terms=terms, error=why))
         done(found)
@@ -117,19 +116,9 @@ def _train_all(chosen: dict[str, Options], jobs: int, show_all: ShowAll) -> dict
         try:
             plans[name] = Planned(options, begun(options))
         except Exception as error:  # whatever it is, it is this system's: the others go on
-            failed[name] = _why(error, Path(options.run))
+            failed[name] = why_failed(error, Path(options.run))
     with show_all() as watch:
         return failed | side_by_side(plans, jobs, watch)
-
-
-def _why(error: Exception, run: Path) -> str:
-    """What a user did wrong says itself; of anything else the kind is said, and where the rest is written."""
-    if isinstance(error, UserError):
-        return str(error)
-    if rank() == 0:
-        with suppress(OSError, UserError), whole_file(run / FAILED) as temporary:
-            temporary.write_text("".join(traceback.format_exception(error)))
-    return f"{type(error).__name__}: {error} (the rest is in {run / FAILED})"
 
 
 def _one(
@@ -189,11 +178,19 @@ def _checked(
 
 def _terms(chosen: dict[str, Options], masks: Sequence[float], seeds: Sequence[int], judge: Judge | None) -> str:
     """A digest of what must be alike: data, masks, seeds, judge, and every option that is no system's own."""
-    own = {"model", "run", *FREE.difference(EQUAL), *(size for system in SYSTEMS.values() for size in system.sizes)}
+    sizes = {size for system in SYSTEMS.values() for size in system.sizes}
+    own = {"model", *FREE.difference(EQUAL, IN_USE), *sizes}
     first = next(iter(chosen.values()))
     dataset = open_dataset(first.data, name=first.dataset or None)
     shared = {name: value for name, value in as_dict(first).items() if name not in own}
-    what = [dataset.store.hash, dataset.name, sorted(set(masks)), sorted(set(seeds)), shared]
+    usual = {name: checked({"preset": first.preset, "model": name}) for name in chosen}
+    changed = {
+        f"{name} {size}": str(getattr(one, size))
+        for name, one in chosen.items()
+        for size in sizes
+        if getattr(one, size) != getattr(usual[name], size)
+    }
+    what = [dataset.store.hash, dataset.name, sorted(set(masks)), sorted(set(seeds)), shared, changed]
     about = hashlib.sha256(json.dumps(what, sort_keys=True).encode())
     for tensor in judge.network.state_dict().values() if judge else ():
         about.update(tensor.cpu().numpy().tobytes())
@@ -209,7 +206,8 @@ def with_earlier(found: Sequence[Compared], folder: Path) -> list[Compared]:
         for told in before["systems"]:
             about = {name: told[said] for name, said in IN_JSON.items()}
             rows = [row for row in before["rows"] if row["model"] == about["system"]]
-            if about["terms"] in terms and not about["error"]:
+            there = (folder / about["system"] / WEIGHTS).exists()
+            if about["terms"] in terms and not about["error"] and there:
                 known.setdefault(about["system"], Compared(rows=rows, **about))
     except (OSError, ValueError, KeyError, TypeError):  # none, or of another version: it is written anew
         pass

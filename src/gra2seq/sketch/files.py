@@ -42,6 +42,11 @@ def read(path: str | Path, *, labels: bool = False, simplify: bool | None = None
     return ((split, quickdraw_simplify(sketch)) for split, sketch in records) if simplify else records
 
 
+def as_published(path: Path, simplify: bool | None) -> bool | None:
+    """For a collection of drawings: SVG in QuickDraw's box of 255, unless said otherwise."""
+    return True if simplify is None and path.suffix.lower() == ".svg" else simplify
+
+
 def write(path: str | Path, records: Iterable[Record | Sketch]) -> list[Path]:
     """Write drawings, whole or not at all; returns the files made. Those without a split may come alone.
 

@@ -39,8 +39,8 @@ def read_svg(source: str | Path | bytes) -> Sketch:
 
     What a browser would not show is left out: display none, hidden, inside <defs>, <symbol>, <clipPath> and
     the like, a shape with neither fill nor stroke, and a white <rect> without stroke (the paper). If that
-    leaves nothing, unpainted shapes count after all. Text and images are ignored. The page's own
-    viewBox scales the drawing but does not shift it: a drawing has no page.
+    leaves nothing, unpainted shapes count after all. Text and images are ignored. Units are
+    those of the page's viewBox, however large it is shown (but for preserveAspectRatio="none", which stretches it).
     """
     name = "the SVG" if isinstance(source, bytes) else str(source)
     data = source if isinstance(source, bytes) else read_bytes(source, MAX_BYTES)

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +119,12 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     torch.manual_seed(options.seed)
     network = network_of(options, dataset.categories)
     begun = resume and (run / checkpoint.LAST).exists()  # else it was stopped before its first checkpoint: step 0
-    if options.start and not begun:
-        _start(options, network, watch)
+    if options.start:
+        other = run if begun else model_folder(options.start)
+        if not begun:
+            _start(options, network, other, watch if fabric.is_global_zero else None)
+        about = checkpoint.read_json(other / checkpoint.CONFIG, "model configuration")
+        dataset = replace(dataset, unit=float(about["scale"]))  # its weights know offsets in this unit
     optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate, betas=BETAS, eps=EPSILON, fused=True)
 
     state = Progress()
@@ -139,6 +143,7 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     fabric.barrier()  # all have read before one writes
     if fabric.is_global_zero:
         checkpoint.write_json(run / checkpoint.CONFIG, manifest.config(options, dataset))
+    if fabric.is_global_zero and not (state.finished and is_finished(options, state)):  # else there is nothing to do
         manifest.write(run, options, dataset, resumed_at=state.step if resume else None)
     fabric.barrier()
 
@@ -153,10 +158,10 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     return run
 
 
-def _start(options: Options, network: nn.Module, watch: Watch | None) -> None:
+def _start(options: Options, network: nn.Module, other: Path, watch: Watch | None) -> None:
     """Begin with another model's weights, and say what only one of the two has."""
-    fresh, left = checkpoint.start_from(model_folder(options.start) / checkpoint.WEIGHTS, network)
-    if watch is not None and manifest.rank() == 0:
+    fresh, left = checkpoint.start_from(other / checkpoint.WEIGHTS, network)
+    if watch is not None:
         told = [f"{how}: {', '.join(names)}" for how, names in (("new", fresh), ("left behind", left)) if names]
         watch(_note(Progress(), options, "; ".join([f"begins with the weights of {options.start}", *told])))
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import multiprocessing
 import signal
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 import torch
 
@@ -18,8 +20,10 @@ from gra2seq.errors import UserError
 from gra2seq.options import Options
 from gra2seq.training.loop import Report, Stopped, train
 from gra2seq.training.stopping import Stopping
+from gra2seq.whole import whole_file
 
 LOOK_EVERY = 0.2  # seconds
+FAILED = "failed.txt"  # in the folder of a run that did, for no fault of the user
 
 WatchAll = Callable[[str, Report], None]
 ShowAll = Callable[[], AbstractContextManager[WatchAll]]
@@ -131,6 +135,15 @@ def _ending(code: int) -> str:
     return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
 
 
+def why_failed(error: Exception, run: Path) -> str:
+    """What a user did wrong says itself; of anything else the kind is said, and where the rest is written."""
+    if isinstance(error, UserError):
+        return str(error)
+    with suppress(OSError, UserError), whole_file(run / FAILED) as temporary:
+        temporary.write_text("".join(traceback.format_exception(error)))
+    return f"{type(error).__name__}: {error} (the rest is in {run / FAILED})"
+
+
 def _train(options: Options, resume: bool, told: Connection) -> None:
     """What a process does: it tells every report, and in the end what went wrong, if anything did."""
 
@@ -146,6 +159,6 @@ def _train(options: Options, resume: bool, told: Connection) -> None:
     except Stopped:
         why = "it was stopped by a signal; its checkpoint is written"
     except Exception as error:  # whatever it is, it is this training's
-        why = str(error) or type(error).__name__
+        why = why_failed(error, Path(options.run))
     with suppress(OSError):
         told.send(why)
