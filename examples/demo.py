@@ -104,7 +104,7 @@ def _page(rows: list[tuple[str, list[str]]]) -> str:
 <h1>Sketches healed</h1>
 <p>The model in the package learnt from people's drawings (QuickDraw, all 345 categories). These it has never seen:
 three drawn by hand for this page, the others drawn by rule.
-Each patch was wiped with probability {MASK:.0%}, one at the least; the model draws the sketch whole again from what is left.
+Each patch was wiped with probability {MASK:.0%}, one at the least; the model draws it whole again from what is left.
 Links join each patch (red) to the patch most like it (blue).</p>
 <table><tr>{heads}</tr>{body}</table></html>
 """
