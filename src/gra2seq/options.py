@@ -54,6 +54,7 @@ class Options:
     turn: float = 0.0  # it is turned by up to so many degrees
     mirror: float = 0.0  # left and right change places with this probability
     drop: float = 0.0  # and points within its strokes are left out with this one
+    shuffle: float = 0.0  # its strokes come in another order with this one
     jitter: float = 0.0  # pixels; 0.5 dequantises whole-numbered drawings
 
     # the network
@@ -62,6 +63,7 @@ class Options:
     stroke_hidden: int = 256  # each way, of the LSTM that reads strokes
     embedding: int = 64  # of a lattice point's column, and of its row
     links: str = "synonymous"
+    rounds: int = 1  # of messages; links are chosen anew from what nodes have become
     where: str = "untold"  # what a node is told besides its patch: canvas (where it lies), canvas-and-order (and when)
     corner: float = 0.5  # eq. 3; released code: 1
     normalise: str = "symmetric"  # eq. 4; released code: rows
@@ -74,6 +76,7 @@ class Options:
     hidden: int = 1024  # LSTM
     mixtures: int = 20
     position: bool = False  # tell the decoder where the pen is, not only how it last moved
+    layer_norm: bool = False  # in the LSTM, at every step
     least_log_std: float | None = None  # lower bound of log sigma, in scaled units
     least_pen_temperature: float = 0.0  # in use, of the pen's states: a cold pen draws rings without an end
     tries: int = 1  # drawings of a code in use, of which the one whose own code comes back nearest is kept
@@ -130,7 +133,7 @@ class Options:
             mask=(self.mask, self.mask if self.mask_to is None else self.mask_to),
             masking=self.masking,
             jitter=self.jitter,
-            variety=Variety(self.stretch, self.turn, self.mirror, self.drop),
+            variety=Variety(self.stretch, self.turn, self.mirror, self.drop, self.shuffle),
             random_links=self.links == "random",
             skip_blank=self.paper == 0,
             patches="patches" in sees or "lattice patches" in sees,
@@ -228,7 +231,7 @@ _CHOICES = {
     "precision": ("32-true",),  # the exactness that is tested; mixed precision is not yet
 }
 _AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding", "picture", "mixtures", "tries",
-                 "batch", "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every",
+                 "rounds", "batch", "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every",
                  "validate_sketches", "max_steps")  # fmt: skip
 _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "turn",
                   "max_minutes", "cluster_weight", "least_learning_rate",
@@ -269,7 +272,7 @@ def options(values: Mapping[str, Any]) -> Options:
     processes = chosen.devices * chosen.num_nodes
     if chosen.batch % processes:
         raise UserError(f"a batch of {chosen.batch} cannot be shared by {processes} processes: choose a multiple")
-    for name in ("mask", "stretch", "mirror", "drop", "average"):
+    for name in ("mask", "stretch", "mirror", "drop", "shuffle", "average"):
         if not 0 <= getattr(chosen, name) < 1:
             raise UserError(f"{name}={getattr(chosen, name)} must be a share or probability from 0 to below 1")
     if chosen.mask_to is not None and not chosen.mask <= chosen.mask_to < 1:
@@ -291,6 +294,8 @@ def _check_system(chosen: Options) -> None:
         raise UserError(f"links={chosen.links} needs patches; {chosen.model} has {' or '.join(POINT_LINKS)}")
     if not {"patches", "lattice patches"} & set(sees) and chosen.where != Options.where:
         raise UserError(f"where={chosen.where} is for patches, which {chosen.model} has not: give where=untold")
+    if not {"patches", "lattice patches"} & set(sees) and chosen.rounds != Options.rounds:
+        raise UserError(f"rounds={chosen.rounds} is for graphs of patches, which {chosen.model} has not")
     if "lattice patches" in sees and chosen.where == "canvas-and-order":
         raise UserError(f"where={chosen.where} needs patches along the pen's way; {chosen.model} can have where=canvas")
     if sees and "patches" not in sees and chosen.masking != Options.masking:

@@ -24,6 +24,9 @@ CASES = [
     ("sp-gra2seq", {"cluster_form": "squared", "normalise": "rows", "corner": 1.0, "paper": -1.0}),
     ("sp-gra2seq", {"position": True, "where": "canvas"}),
     ("sketch-healer", {"where": "canvas-and-order"}),
+    ("sp-gra2seq", {"rounds": 3, "where": "canvas-and-order", "layer_norm": True, "position": True, "shuffle": 0.5}),
+    ("sketch-lattice+", {"rounds": 2}),
+    ("sketch-rnn", {"layer_norm": True}),
     ("sp-gra2seq", {"links": "synonymous-4", "cluster_form": "cosine", "mask": 0.0, "mask_to": 0.4}),
 ]
 WAYS = {"kl", "picture", "strokes_kl", "strokes_offset", "strokes_pen", "strokes_picture"}

@@ -297,6 +297,8 @@ def test_painters_paint_the_undamaged_drawing():
         ({"model": "sketch-lattice", "links": "synonymous"}, "within-reach"),
         ({"model": "sketch-lattice", "masking": "crop-by-turns"}, "patches"),
         ({"model": "sketch-rnn", "masking": "crop-by-turns"}, "patches"),
+        ({"model": "sketch-lattice", "rounds": 2}, "graphs of patches"),
+        ({"model": "song", "rounds": 2}, "graphs of patches"),
     ],
 )
 def test_what_a_system_cannot_be_asked_is_said(values, said):

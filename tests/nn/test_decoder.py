@@ -9,10 +9,11 @@ from gra2seq.nn.decoder import StrokeDecoder, draw_rows, first_row
 from gra2seq.nn.mixture import PenMove
 
 
+@pytest.mark.parametrize("layer_norm", [False, True])
 @pytest.mark.parametrize("position", [False, True])
-def test_forward_equals_stepping(position):
+def test_forward_equals_stepping(position, layer_norm):
     torch.manual_seed(0)
-    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3, position=position).double()
+    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3, position=position, layer_norm=layer_norm).double()
     rows, code = torch.randn(4, 7, 5, dtype=torch.float64), torch.randn(4, 6, dtype=torch.float64)
     at_once = decoder(rows, code)
     state = decoder.first_state(code)

@@ -46,9 +46,24 @@ def test_dropping_points_keeps_the_ends_of_every_stroke():
         assert {tuple(p) for p in np.round(after, 3)} <= {tuple(p) for p in np.round(before, 3)}
 
 
+def test_shuffled_strokes_are_the_same_strokes_in_another_order():
+    sketch = doodle("cat", 3)
+    assert len(sketch.lengths) > 3
+    mixed = Variety(shuffle=0.999)(sketch, random())
+    before, after = ([np.round(stroke, 3).tolist() for stroke in s.strokes] for s in (sketch, mixed))
+    assert sorted(before) == sorted(after)
+    assert before != after
+    kept = [
+        Variety(shuffle=0.5)(sketch, random(seed)).lengths.tolist() == sketch.lengths.tolist() for seed in range(40)
+    ]
+    assert 8 < sum(kept) < 32
+
+
 def test_it_is_for_training_only_and_follows_the_seed():
     sketches = list(doodles(4, seed=1))
-    recipe = options({"preset": "tiny", "stretch": 0.2, "turn": 10, "mirror": 0.5, "drop": 0.1}).recipe(30.0)
+    recipe = options({"preset": "tiny", "stretch": 0.2, "turn": 10, "mirror": 0.5, "drop": 0.1, "shuffle": 0.5}).recipe(
+        30.0
+    )
     plain = options({"preset": "tiny"}).recipe(30.0)
     seeds = [(0, i) for i in range(4)]
     one, again = (prepare(sketches, recipe, seeds=seeds) for _ in range(2))

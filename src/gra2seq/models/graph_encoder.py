@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
 from gra2seq.data.batches import Batch
 from gra2seq.nn.batch_norm import BatchNorm
-from gra2seq.nn.graph_conv import GraphConv
+from gra2seq.nn.graph_conv import GraphConv, GraphRound
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.nn.proximity import LINKS, NORMALISING, Link, Nodes, with_whole_view
 from gra2seq.nn.where import Where
@@ -39,9 +39,11 @@ class GraphEncoder(nn.Module):
         corner: float,
         dim: int,
         where: Where | None = None,
+        before: Sequence[GraphRound] = (),
     ) -> None:
         super().__init__()
         self.embed, self.mix, self.where = embed, mix, where
+        self.before = nn.ModuleList(before)
         self.norm = BatchNorm(dim)
         self.link, self.normalise, self.corner = link, normalise, corner
 
@@ -52,11 +54,17 @@ class GraphEncoder(nn.Module):
         v = table.index_copy(0, batch.places, seen).reshape(batch_size, 1 + count, -1)  # (B, 1 + N, D)
         nodes = Nodes(v[:, 1:], batch.valid, batch.centres, batch.links)
         adjacency = self.link(nodes)
-        full = self.normalise(with_whole_view(adjacency, batch.valid, self.corner))
         real = torch.cat([batch.valid.new_ones(batch_size, 1), batch.valid], dim=1)
         where = None if self.where is None else self.where(batch.centres, batch.valid)
-        feature = self.mix(self.norm(torch.relu(v), real), full, where)
-        return Graph(nodes, adjacency, feature)
+        x, links = self.norm(torch.relu(v), real), adjacency
+        for talk in self.before:
+            x = talk(x, real, self._whole(links, batch), where)
+            links, where = self.link(replace(nodes, features=x[:, 1:])), None  # they know by now where they are
+        return Graph(nodes, adjacency, self.mix(x, self._whole(links, batch), where))
+
+    def _whole(self, adjacency: Tensor, batch: Batch) -> Tensor:
+        """Eq. 3 and 4: with the whole view, normalised."""
+        return self.normalise(with_whole_view(adjacency, batch.valid, self.corner))
 
 
 def graph_encoder_of(options: Options) -> GraphEncoder:
@@ -72,4 +80,5 @@ def graph_encoder_of(options: Options) -> GraphEncoder:
         corner=options.corner,
         dim=dim,
         where=where,
+        before=[GraphRound(dim) for _ in range(options.rounds - 1)],
     )

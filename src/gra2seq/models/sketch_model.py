@@ -92,7 +92,9 @@ def drawing_terms(moves: PenMove, targets: Tensor, prefix: str = "") -> dict[str
 
 def decoder_of(options: Options) -> StrokeDecoder:
     """The decoder that all systems share."""
-    return StrokeDecoder(options.code, options.hidden, options.mixtures, options.least_log_std, options.position)
+    return StrokeDecoder(
+        options.code, options.hidden, options.mixtures, options.least_log_std, options.position, options.layer_norm
+    )
 
 
 def rows_that_count(rows: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from gra2seq.nn.alike import by_parts
+from gra2seq.nn.lstm import LSTM, LayerNormLSTM
 from gra2seq.nn.mixture import PenMove, raw_size
 from gra2seq.sketch.strokes import DOWN, END
 
@@ -22,7 +23,8 @@ IDLE_SHARE = 16  # lanes are filled again, or left, once one in so many is idle
 class StrokeDecoder(nn.Module):
     """Code (B, code) and the rows drawn so far -> the distribution of the next row.
 
-    With `position` it is also told where the pen is: without, it must add up all moves to know.
+    With `position` it is also told where the pen is: without, it must add up all moves to know. With `layer_norm` its
+    LSTM is normalised at every step.
     """
 
     def __init__(
@@ -32,25 +34,19 @@ class StrokeDecoder(nn.Module):
         mixtures: int = MIXTURES,
         least_log_std: float | None = None,
         position: bool = False,
+        layer_norm: bool = False,
     ) -> None:
         super().__init__()
         self.least_log_std, self.position = least_log_std, position
         self.start = nn.Linear(code, 2 * hidden)
-        self.lstm = nn.LSTM(5 + 2 * position + code, hidden, batch_first=False)
+        self.lstm = (LayerNormLSTM if layer_norm else LSTM)(5 + 2 * position + code, hidden)
         self.out = nn.Linear(hidden, raw_size(mixtures))
-        inputs, recurrent, bias, second_bias = self.lstm.all_weights[0]
-        nn.init.xavier_uniform_(inputs)
-        for gate in recurrent.data.chunk(4):  # sketch-rnn: orthogonal, forget gates open at the start
-            nn.init.orthogonal_(gate)
-        nn.init.zeros_(bias)
-        nn.init.zeros_(second_bias)
-        bias.data[hidden : 2 * hidden] = 1.0
+        self.lstm.start_()
 
     def first_state(self, code: Tensor) -> State:
         """Hidden, cell, place of the pen, and the code's share in the gates, which is the same at every step."""
         hidden, cell = self._start(code)
-        inputs, _, bias, second_bias = self.lstm.all_weights[0]
-        told = nn.functional.linear(code, inputs[:, -code.shape[1] :], bias + second_bias)
+        told = nn.functional.linear(code, self.lstm.by_inputs[:, -code.shape[1] :], self.lstm.added)
         return hidden, cell, code.new_zeros(len(code), 2), told
 
     def _start(self, code: Tensor) -> tuple[Tensor, Tensor]:
@@ -77,20 +73,16 @@ class StrokeDecoder(nn.Module):
         place = [rows[..., :DOWN].cumsum(dim=1).transpose(0, 1)] if self.position else []
         told = code.expand(rows.shape[1], *code.shape)
         inputs = torch.cat([rows.transpose(0, 1), *place, told], dim=-1)  # (T, B, …)
-        outputs, _ = self.lstm(inputs, (hidden.unsqueeze(0), cell.unsqueeze(0)))
-        raw: Tensor = self.out(outputs)
+        raw: Tensor = self.out(self.lstm.run(inputs, hidden, cell))
         return raw.transpose(0, 1)
 
     def step(self, row: Tensor, state: State) -> tuple[PenMove, State]:
-        """One row further: (B, 5) -> a move with leading axis (B). The LSTM written out, for one step at a time."""
+        """One row further: (B, 5) -> a move with leading axis (B)."""
         hidden, cell, place, told = state
         place = place + row[:, :DOWN]
         last = torch.cat([row, place], dim=-1) if self.position else row
-        inputs, recurrent, _, _ = self.lstm.all_weights[0]
-        gates = torch.addmm(torch.addmm(told, last, inputs[:, : last.shape[1]].T), hidden, recurrent.T)
-        enter, forget, new, out = gates.chunk(4, dim=-1)
-        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
-        hidden = torch.sigmoid(out) * torch.tanh(cell)
+        gates = torch.addmm(told, last, self.lstm.by_inputs[:, : last.shape[1]].T)
+        hidden, cell = self.lstm.step(torch.addmm(gates, hidden, self.lstm.by_hidden.T), cell)
         return PenMove.of(self.out(hidden), self.least_log_std), (hidden, cell, place, told)
 
 

@@ -60,6 +60,7 @@ class Variety:
     turn: float = 0.0  # degrees, to either side
     mirror: float = 0.0  # probability that left and right change places
     drop: float = 0.0  # probability that a point within a stroke is left out (sketch-rnn: 0.1)
+    shuffle: float = 0.0  # probability that the strokes come in another order
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
@@ -77,4 +78,8 @@ class Variety:
             starts = np.cumsum(lengths) - lengths
             keep[starts] = keep[starts + lengths - 1] = True  # a stroke keeps its ends
             points, lengths = points[keep], np.add.reduceat(keep, starts).astype(lengths.dtype)
+        if self.shuffle > 0 and random.random() < self.shuffle:
+            order = random.permutation(len(lengths))
+            strokes = np.split(points, np.cumsum(lengths)[:-1])
+            points, lengths = np.concatenate([strokes[stroke] for stroke in order]), lengths[order]
         return Sketch(points, lengths, sketch.category, sketch.key)
