@@ -26,19 +26,17 @@ def twin(lstm, inputs, hidden, cell):
     gates = [told[gate * HIDDEN : (gate + 1) * HIDDEN] for gate in range(4)]
     if lstm.added is None:
         gates = [
-            normal(gate, *numbers)
-            for gate, *numbers in zip(gates, lstm.gain.tolist(), lstm.bias.tolist(), strict=False)
+            normal(gate, *numbers) for gate, *numbers in zip(gates, lstm.gain.tolist(), lstm.bias.tolist(), strict=True)
         ]
     else:
         added = lstm.added.tolist()
         gates = [[x + added[gate * HIDDEN + i] for i, x in enumerate(gates[gate])] for gate in range(4)]
     enter, forget, new, out = gates
     cell = [
-        sigmoid(f) * c + sigmoid(e) * math.tanh(n)
-        for f, c, e, n in zip(forget, cell.tolist(), enter, new, strict=False)
+        sigmoid(f) * c + sigmoid(e) * math.tanh(n) for f, c, e, n in zip(forget, cell.tolist(), enter, new, strict=True)
     ]
     read = cell if lstm.added is not None else normal(cell, lstm.read.weight.tolist(), lstm.read.bias.tolist())
-    hidden = [sigmoid(o) * math.tanh(c) for o, c in zip(out, read, strict=False)]
+    hidden = [sigmoid(o) * math.tanh(c) for o, c in zip(out, read, strict=True)]
     return torch.tensor(hidden).double(), torch.tensor(cell).double()
 
 
