@@ -1,11 +1,13 @@
-"""Both LSTMs against loops over single units."""
+"""Both LSTMs against loops over single units, and the walk through packed rows against torch's own LSTM."""
 
 import math
 
 import pytest
 import torch
 
-from gra2seq.nn.lstm import LSTM, LayerNormLSTM
+from gra2seq.nn.decoder import StrokeDecoder
+from gra2seq.nn.lstm import LSTM, LayerNormLSTM, members, pack, unpack
+from gra2seq.nn.stroke_encoder import StrokeEncoder
 
 BATCH, HIDDEN, INPUTS = 3, 4, 5
 
@@ -40,21 +42,86 @@ def twin(lstm, inputs, hidden, cell):
     return torch.tensor(hidden).double(), torch.tensor(cell).double()
 
 
-@pytest.mark.parametrize("kind", [LSTM, LayerNormLSTM])
-@torch.no_grad()
-def test_against_a_loop_over_units(kind):
+def lively(kind, inputs=INPUTS):
     torch.manual_seed(0)
-    lstm = kind(INPUTS, HIDDEN).double()
+    lstm = kind(inputs, HIDDEN).double()
     for parameter in lstm.parameters():
         torch.nn.init.normal_(parameter)
-    inputs = torch.randn(6, BATCH, INPUTS).double()
+    return lstm
+
+
+@pytest.mark.parametrize("steady", [0, 2])
+@pytest.mark.parametrize("kind", [LSTM, LayerNormLSTM])
+@torch.no_grad()
+def test_against_a_loop_over_units(kind, steady):
+    lstm = lively(kind, INPUTS + steady)
+    rows, always = torch.randn(BATCH, 6, INPUTS).double(), torch.randn(BATCH, steady).double()
     first = torch.randn(2, BATCH, HIDDEN).double()
-    outputs = lstm.run(inputs, *first)
+    count = torch.tensor([3, 6, 1])
+    packed = pack(rows, count)
+    outputs = unpack(packed, lstm.run(packed, *first, steady=always if steady else None), 7)
+    assert outputs.shape == (BATCH, 7, HIDDEN)
     for sketch in range(BATCH):
         hidden, cell = first[:, sketch]
-        for step in range(6):
-            hidden, cell = twin(lstm, inputs[step, sketch], hidden, cell)
-            assert torch.allclose(outputs[step, sketch], hidden, atol=1e-6)
+        for step in range(count[sketch]):
+            hidden, cell = twin(lstm, torch.cat([rows[sketch, step], always[sketch]]), hidden, cell)
+            assert torch.allclose(outputs[sketch, step], hidden, atol=1e-6)
+        assert not outputs[sketch, count[sketch] :].any()
+
+
+@pytest.mark.parametrize("counts", [[5], [4, 4, 4], [1, 9, 2, 9, 5, 1, 3]])
+@pytest.mark.parametrize("steady", [True, False])
+def test_the_walk_and_its_gradients_are_those_of_torch(counts, steady):
+    """To everything it is given, and to its weights; in double precision."""
+    lstm = lively(LSTM, INPUTS + 2 * steady)
+    size = len(counts)
+    given = [torch.randn(size, max(counts), INPUTS), *torch.randn(2, size, HIDDEN), torch.randn(size, 2)]
+    given = [tensor.double().requires_grad_() for tensor in given]
+    looked_at = torch.randn(sum(counts), HIDDEN).double()
+    found = []
+    for run in (lstm.run, lstm._by_torch):
+        rows, hidden, cell, always = given
+        outputs = run(pack(rows, torch.tensor(counts)), hidden, cell, always if steady else None)
+        used = [*given[: 3 + steady], *lstm.parameters()]
+        found.append([outputs.detach(), *torch.autograd.grad((outputs * looked_at).sum(), used)])
+    for ours, torchs in zip(*found, strict=True):
+        assert torchs.abs().max() > 0
+        assert torch.allclose(ours, torchs, atol=1e-12)
+
+
+def test_rows_know_whose_they_are():
+    count = torch.tensor([2, 4, 3])
+    rows = torch.arange(3.0).reshape(3, 1, 1).expand(3, 4, 1)
+    packed = pack(rows, count)
+    assert torch.equal(members(packed), packed.data[:, 0].long())
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_in_the_decoder_what_is_behind_the_end_changes_nothing(layer_norm):
+    torch.manual_seed(0)
+    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3, position=True, layer_norm=layer_norm).double()
+    rows, code = torch.randn(30, 9, 5).double(), torch.randn(30, 6).double()
+    count = torch.randint(1, 10, (30,))
+    real = torch.arange(9) < count.unsqueeze(1)
+    gradients = []
+    for given in (None, count):
+        move = decoder(rows, code, given)
+        decoder.zero_grad()
+        (move.mean[real].sum() + move.pen[real].square().sum() + move.log_std[real].sum()).backward()
+        gradients.append([move.mean[real].detach(), *(p.grad.clone() for p in decoder.parameters())])
+    for whole, packed in zip(*gradients, strict=True):
+        assert torch.allclose(whole, packed, atol=1e-10)
+    assert torch.isfinite(decoder(rows, code, count).log_prob(rows)[0]).all(), "what does not matter is finite"
+
+
+def test_the_stroke_encoder_takes_each_sketch_as_if_alone():
+    torch.manual_seed(0)
+    encoder = StrokeEncoder(7).double()
+    rows, count = torch.randn(30, 9, 5).double(), torch.randint(1, 10, (30,))
+    together = encoder(rows, count)
+    for i in range(30):
+        alone = encoder(rows[i : i + 1, : count[i]], count[i : i + 1])
+        assert torch.allclose(together[i], alone[0], atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", [LSTM, LayerNormLSTM])

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from gra2seq.nn.alike import by_parts
-from gra2seq.nn.lstm import LSTM, LayerNormLSTM
+from gra2seq.nn.lstm import LSTM, LayerNormLSTM, pack, unpack
 from gra2seq.nn.mixture import PenMove, raw_size
 from gra2seq.sketch.strokes import DOWN, END
 
@@ -58,23 +57,14 @@ class StrokeDecoder(nn.Module):
 
         Of the moves of sketch b only the first `count[b]` matter; those behind may be anything.
         """
-        if count is None:
-            return PenMove.of(self._run(rows, code), self.least_log_std)
         steps = rows.shape[1]
-
-        def part(members: Tensor, longest: int) -> Tensor:
-            raw = self._run(rows[members, :longest], code[members])
-            return nn.functional.pad(raw, (0, 0, 0, steps - longest))
-
-        return PenMove.of(by_parts(count, part), self.least_log_std)
-
-    def _run(self, rows: Tensor, code: Tensor) -> Tensor:
-        hidden, cell = self._start(code)
-        place = [rows[..., :DOWN].cumsum(dim=1).transpose(0, 1)] if self.position else []
-        told = code.expand(rows.shape[1], *code.shape)
-        inputs = torch.cat([rows.transpose(0, 1), *place, told], dim=-1)  # (T, B, …)
-        raw: Tensor = self.out(self.lstm.run(inputs, hidden, cell))
-        return raw.transpose(0, 1)
+        if count is None:
+            count = torch.full((len(rows),), steps)
+        if self.position:
+            rows = torch.cat([rows, rows[..., :DOWN].cumsum(dim=1)], dim=-1)
+        packed = pack(rows, count)
+        raw = self.out(self.lstm.run(packed, *self._start(code), steady=code))
+        return PenMove.of(unpack(packed, raw, steps), self.least_log_std)
 
     def step(self, row: Tensor, state: State) -> tuple[PenMove, State]:
         """One row further: (B, 5) -> a move with leading axis (B)."""

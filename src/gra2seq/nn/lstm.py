@@ -1,12 +1,31 @@
-"""The decoder's LSTM, all steps at once for training and one at a time for drawing: torch's, or one with layer norm."""
+"""LSTMs over sequences of many lengths, all steps at once for training and one at a time for drawing.
+
+A batch is packed as torch packs it: longest first, step by step, so that nothing is computed for padding. On a CPU
+torch's own LSTM takes such a batch in many slow pieces; there the walk through its steps is written out below.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 GATES = 4  # enter, forget, new, out
+aten = torch.ops.aten
+
+
+def pack(rows: Tensor, count: Tensor) -> PackedSequence:
+    """Of rows (B, T, …) the first `count` (B,) of each sequence."""
+    return pack_padded_sequence(rows, count.cpu(), batch_first=True, enforce_sorted=False)
+
+
+def unpack(packed: PackedSequence, data: Tensor, steps: int) -> Tensor:
+    """Data of the packed rows (R, …) -> (B, steps, …), 0 behind the end of each sequence."""
+    return pad_packed_sequence(packed._replace(data=data), batch_first=True, total_length=steps)[0]
 
 
 class LSTM(nn.LSTM):
@@ -32,9 +51,28 @@ class LSTM(nn.LSTM):
         """To what the gates are told, at every step: torch has two biases."""
         return self.all_weights[0][2] + self.all_weights[0][3]
 
-    def run(self, inputs: Tensor, hidden: Tensor, cell: Tensor) -> Tensor:
-        """(T, B, inputs) and a state (B, hidden) -> (T, B, hidden)."""
-        outputs: Tensor = self(inputs, (hidden.unsqueeze(0), cell.unsqueeze(0)))[0]
+    def run(self, rows: PackedSequence, hidden: Tensor, cell: Tensor, steady: Tensor | None = None) -> Tensor:
+        """Packed rows (R, …) and states (B, hidden) -> hidden states after each row (R, hidden).
+
+        `steady` (B, …) are inputs that stay the same at every step of a sequence; they come after the row's own.
+        """
+        if rows.data.device.type != "cpu":
+            return self._by_torch(rows, hidden, cell, steady)
+        order, own = order_of(rows), rows.data.shape[1]
+        told = self.added.expand(len(hidden), -1)
+        if steady is not None:
+            told = F.linear(steady, self.by_inputs[:, own:], self.added)
+        walked: Tensor = _Walk.apply(  # type: ignore[no-untyped-call]
+            rows.data, self.by_inputs[:, :own], told[order], hidden[order], cell[order], self.by_hidden,
+            rows.batch_sizes.tolist(),
+        )  # fmt: skip
+        return walked
+
+    def _by_torch(self, rows: PackedSequence, hidden: Tensor, cell: Tensor, steady: Tensor | None) -> Tensor:
+        """The same by torch's LSTM: what a GPU is fast at."""
+        if steady is not None:
+            rows = rows._replace(data=torch.cat([rows.data, steady[members(rows)]], dim=-1))
+        outputs: Tensor = self(rows, (hidden.unsqueeze(0), cell.unsqueeze(0)))[0].data
         return outputs
 
     def step(self, told: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
@@ -61,13 +99,19 @@ class LayerNormLSTM(nn.Module):
     def start_(self) -> None:
         _start(self.by_inputs, self.by_hidden, self.bias)
 
-    def run(self, inputs: Tensor, hidden: Tensor, cell: Tensor) -> Tensor:
-        """(T, B, inputs) and a state (B, hidden) -> (T, B, hidden)."""
+    def run(self, rows: PackedSequence, hidden: Tensor, cell: Tensor, steady: Tensor | None = None) -> Tensor:
+        """As `LSTM.run`."""
+        order, own = order_of(rows), rows.data.shape[1]
+        hidden, cell = hidden[order], cell[order]
+        told = F.linear(rows.data, self.by_inputs[:, :own])
+        if steady is not None:
+            told = told + F.linear(steady, self.by_inputs[:, own:])[members(rows)]
         outputs = []
-        for told in F.linear(inputs, self.by_inputs):
-            hidden, cell = self.step(torch.addmm(told, hidden, self.by_hidden.T), cell)
+        for now in torch.split(told, rows.batch_sizes.tolist()):
+            gates = torch.addmm(now, hidden[: len(now)], self.by_hidden.T)
+            hidden, cell = self.step(gates, cell[: len(now)])
             outputs.append(hidden)
-        return torch.stack(outputs)
+        return torch.cat(outputs)
 
     def step(self, told: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
         """What the gates are told, all added up, and the cell -> hidden, cell."""
@@ -75,6 +119,102 @@ class LayerNormLSTM(nn.Module):
         enter, forget, new, out = torch.addcmul(self.bias, level, self.gain).unbind(dim=-2)
         cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
         return torch.sigmoid(out) * torch.tanh(self.read(cell)), cell
+
+
+def members(packed: PackedSequence) -> Tensor:
+    """Whose each packed row is: (R,) numbers in the batch."""
+    order = order_of(packed)
+    return torch.cat([order[:size] for size in packed.batch_sizes.tolist()])
+
+
+def order_of(packed: PackedSequence) -> Tensor:
+    """The sequences' numbers in the batch, longest first."""
+    order = packed.sorted_indices
+    return torch.arange(int(packed.batch_sizes[0]), device=packed.data.device) if order is None else order
+
+
+class _Walk(torch.autograd.Function):
+    """An LSTM over packed rows: at step t the first `sizes[t]` sequences go on.
+
+    The weights' gradients are one product over all rows, and every product of a step reads its weights as they lie in
+    memory: with few sequences that decides how fast it is.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        rows: Tensor,  # (R, inputs)
+        by_inputs: Tensor,  # (4 hidden, inputs)
+        told: Tensor,  # (B, 4 hidden) to the gates at every step
+        hidden: Tensor,  # (B, hidden)
+        cell: Tensor,
+        by_hidden: Tensor,  # (4 hidden, hidden)
+        sizes: list[int],
+    ) -> Tensor:
+        units = hidden.shape[1]
+        gates = rows @ by_inputs.T  # (R, 4 hidden)
+        across = by_hidden.T.contiguous()
+        cells, read, outputs = (rows.new_empty(len(rows), units) for _ in range(3))
+        before, last, start = hidden, cell, 0
+        for size in sizes:
+            now = slice(start, start + size)
+            step = gates[now].add_(told[:size]).addmm_(before[:size], across)
+            step[:, : 2 * units].sigmoid_()
+            step[:, 2 * units : 3 * units].tanh_()
+            step[:, 3 * units :].sigmoid_()
+            enter, forget, new, out = step.chunk(GATES, dim=1)
+            last = torch.mul(forget, last[:size], out=cells[now]).addcmul_(enter, new)
+            before = torch.mul(out, torch.tanh(last, out=read[now]), out=outputs[now])
+            start += size
+        ctx.save_for_backward(rows, by_inputs, hidden, cell, by_hidden, gates, cells, read, outputs)
+        ctx.sizes = sizes
+        return outputs
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        rows, by_inputs, hidden, cell, by_hidden, gates, cells, read, outputs = ctx.saved_tensors
+        sizes: list[int] = ctx.sizes
+        enter, forget, new, out = gates.view(len(rows), GATES, -1).unbind(dim=1)
+        # How each gate moves the cell, and the last one the output; then times the gradient of these, step by step.
+        slope = torch.empty_like(gates).view(len(rows), GATES, -1)
+        aten.sigmoid_backward.grad_input(new, enter, grad_input=slope[:, 0])
+        aten.sigmoid_backward.grad_input(_earlier(cell, cells, sizes), forget, grad_input=slope[:, 1])
+        aten.tanh_backward.grad_input(enter, new, grad_input=slope[:, 2])
+        aten.sigmoid_backward.grad_input(read, out, grad_input=slope[:, 3])
+        by_cell = aten.tanh_backward(out, read)
+        of_gates = slope.view_as(gates)
+        of_outputs = gradient.clone()
+        of_told = hidden.new_zeros(len(hidden), gates.shape[1])
+        of_hidden, of_cell = (hidden.new_zeros(0, hidden.shape[1]) for _ in range(2))  # from the step behind
+        stop = len(rows)
+        for size in reversed(sizes):
+            now, later = slice(stop - size, stop), len(of_hidden)
+            of_output = of_outputs[now]
+            of_output[:later].add_(of_hidden)
+            of_read = of_output * by_cell[now]
+            of_read[:later].add_(of_cell)
+            slope[now, :3].mul_(of_read.unsqueeze(1))
+            slope[now, 3].mul_(of_output)
+            of_cell = of_read.mul_(forget[now])
+            of_hidden = of_gates[now] @ by_hidden
+            of_told[:size].add_(of_gates[now])
+            stop -= size
+        return (
+            of_gates @ by_inputs if ctx.needs_input_grad[0] else None,
+            of_gates.T @ rows,
+            of_told,
+            of_hidden,
+            of_cell,
+            of_gates.T @ _earlier(hidden, outputs, sizes),
+            None,
+        )
+
+
+def _earlier(first: Tensor, states: Tensor, sizes: list[int]) -> Tensor:
+    """The states before each packed row: `first` (B, …), then those after the step before."""
+    steps = torch.split(states, sizes)
+    return torch.cat([first, *(before[:size] for before, size in zip(steps, sizes[1:], strict=False))])
 
 
 def _start(by_inputs: Tensor, by_hidden: Tensor, bias: Tensor) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gra2seq.nn.alike import by_parts
+from gra2seq.nn.lstm import LSTM, pack, unpack
 
 
 class StrokeEncoder(nn.Module):
@@ -14,10 +14,10 @@ class StrokeEncoder(nn.Module):
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self.dim = 2 * hidden
-        self.forwards, self.backwards = nn.LSTM(5, hidden), nn.LSTM(5, hidden)
+        self.forwards, self.backwards = LSTM(5, hidden), LSTM(5, hidden)
 
     def forward(self, rows: Tensor, count: Tensor) -> Tensor:
-        # Each sketch is turned round within its own rows, so that both LSTMs meet the padding last, where nobody looks.
+        # Each sketch is turned round within its own rows, so that both LSTMs come last to its end, or to its start.
         place = torch.arange(rows.shape[1], device=rows.device).unsqueeze(0)  # (1, S)
         turned = torch.where(place < count.unsqueeze(1), count.unsqueeze(1) - 1 - place, place)
         backwards = rows.gather(1, turned.unsqueeze(-1).expand_as(rows))
@@ -25,10 +25,8 @@ class StrokeEncoder(nn.Module):
         return torch.cat(ends, dim=-1)
 
 
-def _last(lstm: nn.LSTM, rows: Tensor, count: Tensor) -> Tensor:
-    def part(members: Tensor, longest: int) -> Tensor:
-        outputs, _ = lstm(rows[members, :longest].transpose(0, 1))  # (S, b, hidden)
-        last: Tensor = outputs[count[members] - 1, torch.arange(len(members), device=rows.device)]
-        return last
-
-    return by_parts(count, part)
+def _last(lstm: LSTM, rows: Tensor, count: Tensor) -> Tensor:
+    """The hidden state after the last real row of each sequence."""
+    packed, still = pack(rows, count), rows.new_zeros(len(rows), lstm.hidden_size)
+    states = unpack(packed, lstm.run(packed, still, still), rows.shape[1])
+    return states[torch.arange(len(rows), device=rows.device), count - 1]
