@@ -57,6 +57,15 @@ def whole_folder(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def check_folder(path: Path) -> None:
+    """Before hours of work: can its files be written to this folder, which may not be there yet?"""
+    if path.exists() and not path.is_dir():
+        raise UserError(f"{path} is a file: name a folder")
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise UserError(f"cannot write to {path}: {there} is not a folder you may write to; choose another place")
+
+
 @contextmanager
 def readable_os_errors(path: Path) -> Iterator[None]:
     """What the system says of a place that cannot be written, as an error a user can read."""

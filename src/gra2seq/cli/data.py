@@ -19,7 +19,7 @@ from gra2seq.cli.common import (
 @data.command()
 def info(
     files: Annotated[list[Path], typer.Argument(help="Drawing files or stores.")],
-    sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (PNG).")] = None,
+    sheet: Annotated[Path | None, typer.Option(help="Write a contact sheet (.png).")] = None,
     labels: Annotated[bool, typer.Option(help="The third list of a stroke is its part label.")] = False,
     as_json: AsJson = False,
 ) -> None:

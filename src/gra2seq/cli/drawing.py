@@ -130,6 +130,7 @@ def _draw_again(
 
     check_target(out)  # before the work, not after it
     records = read_drawings(files, limit)
+    check_target(out, len(records) * samples, [split for split, _ in records])
     sketches, drawer = [sketch for _, sketch in records], load(model)
     _look_at_holes(sketches, drawer.recipe.canvas, holes)
     with counting(say) as progress:

@@ -328,10 +328,12 @@ def _fingerprint(path: Path) -> tuple[str, int, int]:
 
 
 def _title(source: str | Path | Sequence[str | Path]) -> str:
+    """What the data are called, also in names of files: cat, cat+car, cat+2-more."""
     if isinstance(source, str) and source.startswith("doodles"):
         return source
-    first = source if isinstance(source, str | Path) else next(iter(source), "none")
-    return _stem(Path(first).absolute())
+    every = [source] if isinstance(source, str | Path) else list(source)
+    first, *more = (_stem(Path(one).absolute()) for one in every or ["none"])
+    return first if not more else f"{first}+{more[0]}" if len(more) == 1 else f"{first}+{len(more)}-more"
 
 
 def _stem(path: Path) -> str:

@@ -7,7 +7,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from gra2seq.data.store import SPLITS, Progress, Store, scale_of, write_store
 from gra2seq.errors import UserError
 from gra2seq.sketch import files, picture
 from gra2seq.sketch.files import Record
+from gra2seq.sketch.picture import printable
 from gra2seq.sketch.simplify import quickdraw_simplify
 from gra2seq.sketch.strokes import Sketch
 
@@ -35,7 +36,11 @@ def describe(
     labels: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Count what is in files, folders or stores; the sheet shows the first drawings of each category."""
+    """Count what is in files, folders or stores; the sheet (.png) shows the first drawings of each category."""
+    if contact_sheet is not None:
+        if Path(contact_sheet).suffix.lower() != ".png":
+            raise UserError(f"{contact_sheet}: the sheet is a PNG picture, its name must end in .png")
+        files.check_target(contact_sheet)
     facts = _Facts()
     for path in _sources(paths):
         for number, (split, sketch) in enumerate(records_of(path, labels=labels), 1):
@@ -56,7 +61,7 @@ def in_words(found: dict[str, Any]) -> str:
 
     def row(name: str, counts: dict[str, int]) -> str:
         cells = [counts["total"], *(counts.get(split, 0) for split in columns)]
-        return f"{name or '?':>30} " + "".join(f"{cell:>10,}" for cell in cells)
+        return f"{printable(name) or '?':>30} " + "".join(f"{cell:>10,}" for cell in cells)
 
     columns = [*SPLITS[1:], UNSPLIT] if UNSPLIT in found["splits"] else list(SPLITS[1:])
     lines = [" " * 31 + "".join(f"{title:>10}" for title in ("drawings", *columns))]
@@ -73,7 +78,8 @@ def in_words(found: dict[str, Any]) -> str:
     lines.append(f"{'scale of the offsets':>30}  {found['scale']:.4g}")
     lines.append(f"{'with part labels':>30}  {found['labelled']:,}")
     for category, parts in found["parts"].items():
-        lines.append(f"{category:>30}  {', '.join(f'{part} {many:,}' for part, many in parts.items())}")
+        counted = ", ".join(f"{printable(part)} {many:,}" for part, many in parts.items())
+        lines.append(f"{printable(category):>30}  {counted}")
     return "\n".join(lines)
 
 
@@ -111,7 +117,12 @@ def convert(
     if to_store:
         write_store(target, records())
         return count, [target]
-    written = files.write(target, records())
+    files.check_target(target)
+    found = records()
+    first = list(islice(found, 1))
+    if not first:
+        raise UserError(f"{target} is not written: there is no drawing to put into it; check the files and the split")
+    written = files.write(target, chain(first, found))
     return count, written
 
 

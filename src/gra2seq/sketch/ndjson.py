@@ -3,6 +3,11 @@
 A line of .ndjson is one drawing: {"word": "cat", "key_id": "1", "split": "test", "drawing": [stroke, ...]},
 all but `drawing` optional. A stroke is [[x...], [y...]], in raw files followed by a list of times, which is
 ignored, or in files with parts by a list of labels, one and the same for every point of the stroke.
+
+Programs for a pen write points instead, [[x, y, pressure], ...]. Which of the two it is, is decided for a drawing
+as a whole. QuickDraw's strokes have 2 or 3 rows, points 2 to 4 numbers, of which the first two are taken: so a
+drawing is points if all its rows have 2 to 4 numbers and one of its strokes has 1 row or more than 3. What fits
+both is taken for QuickDraw's, what fits neither is refused.
 """
 
 from __future__ import annotations
@@ -68,10 +73,9 @@ def write_ndjson(path: str | Path, records: Iterable[Record]) -> None:
 def read_json(path: str | Path, labels: bool = False) -> Iterator[Record]:
     """Drawings in plain JSON: one list of strokes, one object with `drawing`, or a list of such objects.
 
-    A stroke is QuickDraw's [[x...], [y...]] or a list of points [[x, y], ...]. Which one, is decided for a
-    drawing as a whole. It is points if every row has two numbers and some stroke could not be QuickDraw's,
-    having another number of rows than 2 (or 3 in an object, where a third row is times or labels).
-    So only a drawing all of whose strokes have two rows of two is ambiguous: it is taken for QuickDraw's.
+    A stroke is QuickDraw's [[x...], [y...]] or a list of points, as in .ndjson (see above), with one difference:
+    in a list of strokes without an object around it three rows of two numbers are points, because a third row
+    that is times or labels stands in an object. [[[1, 2], [3, 4]]] fits both: it is taken for QuickDraw's.
     """
     content = _json_of(path)
     if isinstance(content, list) and content and all(isinstance(item, dict) for item in content):
@@ -81,10 +85,7 @@ def read_json(path: str | Path, labels: bool = False) -> Iterator[Record]:
     bare = not isinstance(content, dict) and drawings is not content
     for number, about in enumerate(drawings):
         try:
-            strokes = about.get("drawing")
-            if isinstance(strokes, list) and _is_points(strokes, (2,) if bare else (2, 3)):
-                about = about | {"drawing": [[[p[0] for p in s], [p[1] for p in s]] for s in strokes]}
-            yield _record(about, labels)
+            yield _record(about, labels, bare)
         except UserError as error:
             which = f" drawing {number}" if len(drawings) > 1 else ""
             raise UserError(f"{path}{which}: {error}") from error
@@ -114,19 +115,21 @@ def _parsed(text: bytes) -> Any:
         raise UserError(f"not valid JSON, or cut short ({error}): mend or fetch it again") from error
 
 
-def _record(about: Any, labels: bool) -> Record:
+def _record(about: Any, labels: bool, bare: bool = False) -> Record:
     """From one object. All points go through numpy at once: a drawing takes some 30 microseconds."""
     if not isinstance(about, dict) or not isinstance(about.get("drawing"), list):
         raise UserError('not an object with a list of strokes: {"drawing": [[[x...], [y...]], ...]}')
     drawing = about["drawing"]
+    if _is_points(drawing, (2,) if bare else (2, 3)):
+        drawing = [[[point[0] for point in stroke], [point[1] for point in stroke]] for stroke in drawing]
     for number, stroke in enumerate(drawing):
         if not (
             type(stroke) is list
-            and len(stroke) >= 2
+            and 2 <= len(stroke) <= 3
             and type(stroke[0]) is type(stroke[1]) is list
             and len(stroke[0]) == len(stroke[1])
         ):
-            raise UserError(f"stroke {number} is not a pair of equally long lists [[x...], [y...]]")
+            raise UserError(_neither(drawing, number))
     kept = [(number, stroke) for number, stroke in enumerate(drawing) if stroke[0]]
     parts = tuple(_label(stroke, number) for number, stroke in kept) if labels else ()
     xs, ys = [stroke[0] for _, stroke in kept], [stroke[1] for _, stroke in kept]
@@ -161,9 +164,26 @@ def _label(stroke: list[Any], number: int) -> str:
 
 
 def _is_points(drawing: list[Any], quickdraw_rows: tuple[int, ...]) -> bool:
-    rows = [row for stroke in drawing if isinstance(stroke, list) for row in stroke]
-    pairs = all(isinstance(row, list) and len(row) == 2 for row in rows)
-    return pairs and any(isinstance(stroke, list) and len(stroke) not in quickdraw_rows for stroke in drawing)
+    """Whether the strokes are lists of points. Where all have just x and y, a stroke without rows says so too."""
+    counts = {len(stroke) if type(stroke) is list else -1 for stroke in drawing}
+    if -1 in counts or counts.issubset(quickdraw_rows) or not all(map(_may_be_points, drawing)):
+        return False
+    return not counts <= {0, 2, 3} or all(len(row) == 2 for stroke in drawing for row in stroke)
+
+
+def _may_be_points(stroke: Any) -> bool:
+    return type(stroke) is list and all(type(row) is list and 2 <= len(row) <= 4 for row in stroke)
+
+
+def _neither(drawing: list[Any], number: int) -> str:
+    """What is wrong with a drawing whose stroke `number` is not QuickDraw's and which is not points either."""
+    if _may_be_points(drawing[number]) and len(drawing[number]) > 3:
+        other = next(n for n, stroke in enumerate(drawing) if not _may_be_points(stroke))
+        return f"stroke {other} is not a list of points [[x, y], ...] of 2 to 4 numbers, as stroke {number} is"
+    return (
+        f"stroke {number} is not a pair of equally long lists [[x...], [y...]], "
+        "nor a list of points [[x, y], ...] of 2 to 4 numbers"
+    )
 
 
 def _line(record: Record) -> bytes:

@@ -54,7 +54,8 @@ def write_npz(path: str | Path, splits: dict[str, list[Sketch]]) -> None:
     """
     unknown = set(splits) - set(SPLITS)
     if unknown:
-        raise UserError(f"an .npz has the splits {', '.join(SPLITS)}, not {', '.join(map(repr, sorted(unknown)))}")
+        others = ", ".join(map(repr, sorted(unknown)))
+        raise UserError(f"{path}: an .npz has the splits {', '.join(SPLITS)}, not {others}: write .ndjson")
     arrays: dict[str, Any] = {}
     for split in SPLITS:
         sketches = splits.get(split, [])

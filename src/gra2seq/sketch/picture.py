@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -98,6 +100,12 @@ def write_png(path: str | Path, picture: Picture) -> None:
         temporary.write_bytes(data.tobytes())
 
 
+def printable(words: str) -> str:
+    """Words as a font or a terminal can show them: without halves of surrogate pairs and control characters."""
+    kinds = ((letter, unicodedata.category(letter)) for letter in words)
+    return "".join(letter if kind not in ("Cc", "Cs") else " " if letter.isspace() else "�" for letter, kind in kinds)
+
+
 def _split(points: NDArray[np.int32], sketch: Sketch) -> list[NDArray[np.int32]]:
     return np.split(points, sketch.starts[1:])
 
@@ -108,13 +116,15 @@ def _put(sheet: Picture, picture: Picture, top: int, left: int) -> None:
 
 
 def _text(words: str, height: int, longest: int) -> Picture:
-    """Grey letters on paper, no wider than `longest`."""
-    font = _font()
+    """Grey letters on paper, no wider than `longest`; a box for each that the font lacks."""
+    font, words = _font(), printable(words)
     font.set_size(height * 0.75, 96)  # points: 72 to the inch, where a pixel is 1/96
-    font.set_text(words or " ")
-    while font.get_width_height()[0] / 64 > longest - 2 and len(words) > 1:
-        words = words.rstrip("…")[:-1] + "…"
-        font.set_text(words)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ ", UserWarning)  # the box says it
+        font.set_text(words or " ")
+        while font.get_width_height()[0] / 64 > longest - 2 and len(words) > 1:
+            words = words.rstrip("…")[:-1] + "…"
+            font.set_text(words)
     font.draw_glyphs_to_bitmap(antialiased=True)
     ink = np.asarray(font.get_image(), np.float32) / 255
     return np.rint(PAPER - (PAPER - GREY) * ink).astype(np.uint8)[:, :longest]

@@ -18,6 +18,8 @@ from gra2seq.sketch.strokes import Ints, Sketch
 SIDE = 255.0  # px, the longer side of a simplified drawing
 SPACING = 1.0  # px between resampled points
 EPSILON = 2.0  # px, the largest distance that RDP lets a dropped point have
+DENSE = 80  # points; drawings of fewer are left as they are: 20 patches reach as far
+SPARE = 2 / 3  # of its points is what a drawing may keep to count as simplified (QuickDraw's keep 0.8 or more)
 MAX_LEVELS = 100  # of RDP; drawings need about 2 log2(points), only a contrived zigzag needs more
 
 Doubles = NDArray[np.float64]
@@ -44,6 +46,23 @@ def simplify_in_place(sketch: Sketch) -> Sketch:
     left, top, width, height = sketch.box
     simple = quickdraw_simplify(sketch)
     return simple.with_points(simple.points * (max(width, height) / SIDE) + (left, top))
+
+
+def thinned(sketch: Sketch, step: float) -> Sketch:
+    """The drawing with fewer points, if they lie closer than `step` px on average and it can do with fewer.
+
+    As a pen or a mouse tells them, points are many times as many as a drawing has in QuickDraw, and patches are cut
+    at every fourth: those of a model that learnt from few points would all lie at the beginning.
+    """
+    if len(sketch) <= DENSE:
+        return sketch
+    side = max(sketch.box[2:])
+    moves = np.linalg.norm(np.diff(sketch.points.astype(np.float64), axis=0), axis=1)
+    drawn = np.delete(moves, np.cumsum(sketch.lengths)[:-1] - 1)
+    if side == 0 or len(drawn) == 0 or drawn.mean() * SIDE / side >= step:
+        return sketch
+    simple = simplify_in_place(sketch)
+    return simple if len(simple) < SPARE * len(sketch) else sketch
 
 
 def resample(

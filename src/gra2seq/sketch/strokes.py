@@ -60,8 +60,11 @@ class Sketch:
 
     @staticmethod
     def from_strokes(strokes: Iterable[ArrayLike], **about: Any) -> Sketch:
-        """From a list of (n, 2) polylines; strokes without a point are left out (with their part label)."""
-        arrays = [np.asarray(stroke, dtype=np.float32).reshape(-1, 2) for stroke in strokes]
+        """From polylines of one row (x, y) a point; a third column, such as a pen's pressure, is left out.
+
+        So are strokes without a point, with their part label.
+        """
+        arrays = [_points(stroke, number) for number, stroke in enumerate(strokes)]
         parts = tuple(about.pop("parts", ()))
         if parts:
             if len(parts) != len(arrays):
@@ -153,17 +156,36 @@ def from_stroke5(rows: ArrayLike, **about: Any) -> Sketch:
 
 
 def from_polylines(drawing: Sequence[Sequence[ArrayLike]], **about: Any) -> Sketch:
-    """From QuickDraw's form: a stroke is [[x…], [y…]] (what follows, such as times, is ignored)."""
+    """From QuickDraw's form: a stroke is [[x…], [y…]] (a third list, such as times, is ignored)."""
     strokes = []
     for number, stroke in enumerate(drawing):
         try:
             x, y = (np.asarray(values) for values in (stroke[0], stroke[1]))
+            points = len(stroke) > 3
         except (TypeError, IndexError, ValueError, KeyError):
-            x = y = np.empty(())
-        if x.ndim != 1 or x.shape != y.shape or (x.size and not {x.dtype.kind, y.dtype.kind} <= set("iuf")):
-            raise UserError(f"stroke {number} is not a pair of equally long lists of numbers [[x…], [y…]]")
+            x, y, points = np.empty(()), np.empty(()), False
+        if x.ndim != 1 or x.shape != y.shape or (x.size and not {x.dtype.kind, y.dtype.kind} <= set("iuf")) or points:
+            what = f"stroke {number} is not a pair of equally long lists of numbers [[x…], [y…]]"
+            raise UserError(f"{what}: give points [[x, y], …] to Sketch.from_strokes" if points else what)
         strokes.append(np.column_stack([x, y]).astype(np.float64))
     return Sketch.from_strokes(strokes, **about)
+
+
+def _points(stroke: ArrayLike, number: int) -> Floats:
+    """x and y of the rows of a polyline. (n, 2)"""
+    try:
+        with np.errstate(over="ignore"):  # Sketch refuses what becomes infinite
+            rows = np.asarray(stroke, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise UserError(f"stroke {number} is not a list of points (x, y): {error}") from error
+    if rows.size == 0:
+        return np.empty((0, 2), np.float32)
+    if rows.ndim != 2 or rows.shape[1] not in (2, 3):
+        raise UserError(
+            f"stroke {number} has shape {rows.shape}, not (n, 2), one row (x, y) a point: "
+            "pass x and y only, or [[x…], [y…]] to from_polylines"
+        )
+    return rows[:, :2]
 
 
 def to_polylines(sketch: Sketch) -> list[list[list[float]]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -17,30 +17,39 @@ import numpy as np
 from gra2seq.errors import UserError
 from gra2seq.sketch.reading import read_bytes
 from gra2seq.sketch.strokes import MAX_POINTS_READ, Floats, Sketch
-from gra2seq.sketch.svg_grammar import length, numbers, path_outline, transform
+from gra2seq.sketch.svg_grammar import (
+    is_length,
+    length,
+    numbers,
+    paint,
+    path_outline,
+    shows,
+    transform,
+    transform_origin,
+)
 from gra2seq.sketch.svg_pen import Doubles, Outline, Pen, flatten, join
-from gra2seq.sketch.svg_tree import INHERITED, MAX_DEPTH, MAX_ELEMENTS, NAMESPACE, Node, Page, parse_svg
+from gra2seq.sketch.svg_tree import DRAWN, INHERITED, MAX_DEPTH, MAX_ELEMENTS, NAMESPACE, SHAPES, Node, Page, parse_svg
 
 MAX_BYTES = 50_000_000
-MAX_SIZE = 1e6  # px; a page or a point beyond this is taken for an attack or a mistake
+MAX_SIZE = 1e12  # px; a page or a point beyond this is taken for an attack or a mistake; maps are in it
+FAR = 1e6  # px; beyond this from 0, single precision may be too coarse for a small drawing
 PAGE = (300.0, 150.0)  # px, the page of an SVG that does not say its size (CSS 2.1, 10.3.2)
 FLATNESS = 1 / 5000  # largest distance of a polyline from its curve, of the drawing's longer side
 LINE_WIDTH = 1 / 100  # of a written line, of the drawing's longer side
 MARGIN = 1 / 20  # around a written drawing, of its longer side
+SLACK = 1 / 1000  # of the longer side: an error that is not seen
 
-SHAPES = {"path", "polyline", "polygon", "line", "rect", "circle", "ellipse"}
-NO_PAINT = {"none", "transparent"}
-WHITE = {"white", "#fff", "#ffffff"}
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_svg(source: str | Path | bytes) -> Sketch:
     """The drawing in an SVG file, or in its bytes.
 
-    What a browser would not show is left out: display none, hidden, inside <defs>, <symbol>, <clipPath> and
-    the like, a shape with neither fill nor stroke, and a white <rect> without stroke (the paper). If that
-    leaves nothing, unpainted shapes count after all. Text and images are ignored. Units are
-    those of the page's viewBox, however large it is shown (but for preserveAspectRatio="none", which stretches it).
+    What a browser would not show is left out: display none, hidden, opacity 0, inside <defs>, <symbol>, <clipPath>
+    and the like, a shape with neither fill nor stroke to see, and the paper: a white <rect>, or any white shape that
+    fills the page, without stroke. If that leaves nothing, unpainted shapes count after all. Text and images are
+    ignored. Units are those of the page's viewBox, however large it is shown (but for preserveAspectRatio="none",
+    which stretches it).
     """
     name = "the SVG" if isinstance(source, bytes) else str(source)
     data = source if isinstance(source, bytes) else read_bytes(source, MAX_BYTES)
@@ -52,12 +61,18 @@ def read_svg(source: str | Path | bytes) -> Sketch:
 
 
 def write_svg(sketch: Sketch, stroke_width: float | None = None) -> str:
-    """One <path> a stroke, a stroke of one point as a dot; `read_svg` gives back the same sketch."""
+    """One <path> a stroke, a stroke of one point as a dot; `read_svg` gives back the same sketch.
+
+    A drawing too large for that is refused.
+    """
     left, top, width, height = sketch.box
     side = max(width, height)
     line = stroke_width if stroke_width is not None else (side * LINE_WIDTH or 1.0)
     margin = max(side * MARGIN, line)
     box = (left - margin, top - margin, width + 2 * margin, height + 2 * margin)
+    reach = float(np.abs(sketch.points).max())
+    if not max(reach, *map(abs, box)) <= MAX_SIZE:
+        raise UserError(f"a drawing beyond {MAX_SIZE:,.0f} px could not be read again from SVG: scale it down")
     head = {"xmlns": NAMESPACE, "viewBox": " ".join(f"{value:.9g}" for value in box)}
     head |= {"data-category": sketch.category, "data-key": sketch.key}
     pen = {"fill": "none", "stroke": "black", "stroke-width": f"{line:.6g}"}
@@ -65,7 +80,7 @@ def write_svg(sketch: Sketch, stroke_width: float | None = None) -> str:
     lines = [f"<svg{_attributes(head)}>", f"<g{_attributes(pen)}>"]
     parts = sketch.parts or ("",) * len(sketch.lengths)
     for stroke, part in zip(sketch.strokes, parts, strict=True):
-        lines.append(f"<path{_attributes({'data-part': part, 'd': _path_data(stroke)})}/>")
+        lines.append(f"<path{_attributes({'data-part': part, 'd': _path_data(stroke, reach > FAR)})}/>")
     return "\n".join([*lines, "</g>", "</svg>", ""])
 
 
@@ -84,6 +99,7 @@ class _Place:
     style: dict[str, str]  # what is inherited
     width: float  # of the viewport, for percentages
     height: float
+    page: Doubles = field(default_factory=lambda: np.zeros((2, 2)))  # its corners
     depth: int = 0
 
 
@@ -94,9 +110,12 @@ def _draw(page: Page) -> Sketch:
         raise UserError("nothing is drawn in it: it needs a path, line or shape (text and images are not read)")
     outline = join([shape.outline for shape in shapes])
     corners = np.concatenate([outline.starts, outline.cubics.reshape(-1, 2)])
-    if not np.abs(corners).max() <= MAX_SIZE:
+    reach, side = float(np.abs(corners).max()), float(np.ptp(corners, axis=0).max())
+    if not reach <= MAX_SIZE:
         raise UserError(f"a point lies beyond {MAX_SIZE:,.0f} px: scale the drawing down")
-    points, lengths = flatten(outline, float(np.ptp(corners, axis=0).max()) * FLATNESS)
+    points, lengths = flatten(outline, side * FLATNESS)
+    if reach > FAR and side and np.abs(points.astype(np.float32) - points).max() > side * SLACK:
+        raise UserError(f"it is {side:.3g} px large and lies {reach:.3g} px from 0, too far: move it nearer to 0")
     parts = tuple(shape.part for shape in shapes for _ in shape.outline.counts)
     about = {name: page.root.attributes.get(f"data-{name}", "") for name in ("category", "key")}
     return Sketch(points.astype(np.float32), lengths, parts=parts if any(parts) else (), **about)
@@ -122,11 +141,11 @@ class _Walk:
         if place.depth > MAX_DEPTH:
             raise UserError(f"it is nested more than {MAX_DEPTH} deep, or a <use> draws itself: ungroup it")
         own = self._page.style(node)
-        if own.get("display") == "none":
+        if node.tag not in DRAWN or own.get("display") == "none" or not shows(own.get("opacity", "1")):
             return
         place = replace(
             place,
-            matrix=place.matrix @ _own_matrix(node, own),
+            matrix=place.matrix @ _own_matrix(node, own, place),
             style={name: own.get(name, place.style[name]) for name in INHERITED},
             depth=place.depth + 1,
         )
@@ -137,8 +156,7 @@ class _Walk:
         elif node.tag in ("g", "a", "switch"):
             self._visit_all(node.children, place)
         elif node.tag == "use":
-            href = node.attributes.get("href", "")
-            target = self._page.by_id.get(href[1:]) if href.startswith("#") else None  # never another file
+            target = self._page.by_id.get(node.attributes.get("href", "")[1:])
             if target is not None:
                 x, y = (length(node.attributes.get(a, "0"), w, a) for a, w in _axes("x", "y", place))
                 self._visit(target, replace(place, matrix=place.matrix @ _shift_scale(x, y)), node)
@@ -160,10 +178,19 @@ class _Walk:
         if self._points > MAX_POINTS_READ:
             raise UserError(f"it has more than {MAX_POINTS_READ:,} points: simplify it in a drawing program")
         if len(outline.starts):
-            fill, stroke = place.style["fill"].lower(), place.style["stroke"].lower()
-            paper = node.tag == "rect" and fill in WHITE
-            painted = stroke not in NO_PAINT or not (fill in NO_PAINT or paper)
-            self._shapes.append(_Shape(outline.moved(place.matrix[:2]), place.style["data-part"], painted))
+            outline = outline.moved(place.matrix[:2])
+            self._shapes.append(_Shape(outline, place.style["data-part"], _painted(node, outline, place)))
+
+
+def _painted(node: Node, outline: Outline, place: _Place) -> bool:
+    """Whether a shape is seen; `outline` is on the page."""
+    style = place.style
+    if shows(style["stroke-opacity"]) and shows(style["stroke-width"]) and paint(style["stroke"]) != "none":
+        return True
+    fill = paint(style["fill"]) if shows(style["fill-opacity"]) else "none"
+    if fill == "white":
+        return node.tag != "rect" and not outline.fills(place.page, float(np.ptp(place.page, axis=0).max()) * SLACK)
+    return fill != "none"
 
 
 def _viewport(node: Node, place: _Place, use: dict[str, str]) -> _Place | None:
@@ -174,8 +201,8 @@ def _viewport(node: Node, place: _Place, use: dict[str, str]) -> _Place | None:
         raise UserError(f"its viewBox has {len(box)} numbers, it needs 4: x y width height")
     sizes = []
     for index, (name, whole) in enumerate(_axes("width", "height", place)):
-        text = use.get(name) or own.get(name) or "100%"
-        if is_page and box and "%" in text:
+        text = _given(use, name) or _given(own, name) or "100%"
+        if is_page and box and not is_length(text):
             text, whole = "100%", box[2 + index]  # a page as large as its viewBox: units stay as they are
         sizes.append(length(text, whole, name))
     if max(*sizes, *box, 0) > MAX_SIZE:
@@ -184,7 +211,7 @@ def _viewport(node: Node, place: _Place, use: dict[str, str]) -> _Place | None:
         return None
     x, y = (0.0, 0.0) if is_page else (length(own.get(a, "0"), w, a) for a, w in _axes("x", "y", place))
     if not box:
-        return replace(place, matrix=place.matrix @ _shift_scale(x, y), width=sizes[0], height=sizes[1])
+        return _inside(place, _shift_scale(x, y), [0.0, 0.0, *sizes])
     scale = [sizes[0] / box[2], sizes[1] / box[3]]
     align, _, meet = own.get("preserveAspectRatio", "xMidYMid meet").strip().partition(" ")
     if align != "none":  # the page's own size is how large it is shown: units stay those of its viewBox
@@ -193,7 +220,15 @@ def _viewport(node: Node, place: _Place, use: dict[str, str]) -> _Place | None:
         shares = [_share(align, "xMin", "xMax"), _share(align, "YMin", "YMax")]
         x += (sizes[0] - box[2] * scale[0]) * shares[0] - box[0] * scale[0]
         y += (sizes[1] - box[3] * scale[1]) * shares[1] - box[1] * scale[1]
-    return replace(place, matrix=place.matrix @ _shift_scale(x, y, *scale), width=box[2], height=box[3])
+    return _inside(place, _shift_scale(x, y, *scale), box)
+
+
+def _inside(place: _Place, matrix: Doubles, box: list[float]) -> _Place:
+    """In a viewport that shows this box: x, y, width, height."""
+    matrix, page = place.matrix @ matrix, place.page
+    if place.depth == 1:
+        page = np.array([box[:2], np.add(box[:2], box[2:])]) @ matrix[:2, :2].T + matrix[:2, 2]
+    return replace(place, matrix=matrix, width=box[2], height=box[3], page=page)
 
 
 def _share(align: str, low: str, high: str) -> float:
@@ -206,7 +241,7 @@ def _outline(node: Node, place: _Place) -> Outline:
     own, pen = node.attributes, Pen()
 
     def axes(x: str, y: str, default: str = "0") -> list[float]:
-        return [length(own.get(name) or default, whole, name) for name, whole in _axes(x, y, place)]
+        return [length(_given(own, name) or default, whole, name) for name, whole in _axes(x, y, place)]
 
     if node.tag == "path":
         data = own.get("d", "").strip()
@@ -227,9 +262,7 @@ def _outline(node: Node, place: _Place) -> Outline:
     else:
         diagonal = math.hypot(place.width, place.height) / math.sqrt(2)
         radius = length(own.get("r", "0"), diagonal, "r")
-        rx, ry = [radius, radius] if node.tag == "circle" else axes("rx", "ry")
-        x, y = axes("cx", "cy")
-        pen.ellipse(x, y, rx, ry)
+        pen.ellipse(*axes("cx", "cy"), *([radius, radius] if node.tag == "circle" else axes("rx", "ry", "-1")))
     return pen.outline()
 
 
@@ -237,19 +270,33 @@ def _axes(x: str, y: str, place: _Place) -> tuple[tuple[str, float], tuple[str, 
     return (x, place.width), (y, place.height)
 
 
-def _own_matrix(node: Node, own: dict[str, str]) -> Doubles:
+def _given(attributes: dict[str, str], name: str) -> str:
+    """Empty if it is left to the reader."""
+    text = attributes.get(name, "")
+    return "" if name in ("width", "height", "rx", "ry") and text.strip().lower() == "auto" else text
+
+
+def _own_matrix(node: Node, own: dict[str, str], place: _Place) -> Doubles:
+    """The transform of a node about its origin, inside `place`."""
     if node.matrix is None:
         node.matrix = np.vstack([transform(own.get("transform", "")), [0, 0, 1]])
-    return node.matrix
+    box, origin = own.get("transform-box", "view-box"), own.get("transform-origin", "0 0")
+    if (box, origin) == ("view-box", "0 0") or place.depth == 0 or (node.matrix[:2, :2] == np.eye(2)).all():
+        return node.matrix  # that of the page would only shift the drawing as a whole
+    if box != "view-box":
+        raise UserError(f"transform-box {box[:20]!r} cannot be read: save the drawing again as plain SVG")
+    x, y = transform_origin(origin, place.width, place.height)
+    return _shift_scale(x, y) @ node.matrix @ _shift_scale(-x, -y)
 
 
 def _shift_scale(x: float, y: float, scale_x: float = 1.0, scale_y: float = 1.0) -> Doubles:
     return np.array([[scale_x, 0, x], [0, scale_y, y], [0, 0, 1]])
 
 
-def _path_data(stroke: Floats) -> str:
-    # numpy writes the shortest number that reads back as the same float32
-    text = [value.removesuffix(".0") for value in stroke.astype(str).ravel().tolist()]
+def _path_data(stroke: Floats, exactly: bool) -> str:
+    # numpy writes the shortest number that reads back as the same float32; far from 0 that one is too rough
+    values = stroke.astype(np.float64) if exactly else stroke
+    text = [value.removesuffix(".0") for value in values.astype(str).ravel().tolist()]
     pairs = [f"{x} {y}" for x, y in zip(text[::2], text[1::2], strict=True)]
     return f"M{pairs[0]}z" if len(pairs) == 1 else f"M{pairs[0]}L{' '.join(pairs[1:])}"
 

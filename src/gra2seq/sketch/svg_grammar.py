@@ -1,4 +1,4 @@
-"""The small languages inside SVG attributes: path data, lists of numbers, transforms, lengths.
+"""The small languages inside SVG attributes: path data, lists of numbers, transforms, lengths, colours.
 
 They are read strictly, because a reader that skips what it does not know draws something else, and every step
 is linear in the input: files come from strangers.
@@ -17,6 +17,7 @@ from gra2seq.sketch.svg_pen import Doubles, Outline, Pen
 
 MAX_NUMBER = 1e30  # beyond it products overflow
 MAX_TRANSFORM = 10_000  # characters
+MAX_WORD = 100  # characters of a colour, an opacity, a transform's origin: they are read for every shape anew
 SEPARATORS = " ,\t\n\r\f"
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", re.ASCII)
 FLAG = re.compile(r"[01]")  # of an arc: may be written without a space before the next number
@@ -24,6 +25,10 @@ COMMAND = re.compile(r"([MmZzLlHhVvCcSsQqTtAa])")
 ARGUMENTS = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2, "A": 7, "Z": 0}
 PIXELS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 96 / 2.54, "in": 96.0}
 PIXELS |= {"em": 16.0, "ex": 8.0, "rem": 16.0}  # of a browser's plain text
+HEX = re.compile(r"#([0-9a-f]+)(?![\w-])", re.ASCII)  # what may follow is the same colour for a printer
+CALL = re.compile(r"(rgba?|hsla?|color)\(([^()]*)\)")
+RGB_SPACES = ("srgb", "srgb-linear", "display-p3", "a98-rgb", "prophoto-rgb", "rec2020")
+SIDES = {"left": "0%", "top": "0%", "center": "50%", "right": "100%", "bottom": "100%"}
 
 
 def path_outline(data: str) -> Outline:
@@ -90,12 +95,49 @@ def numbers(text: str, what: str, whole: str = "") -> list[float]:
 
 def length(text: str, whole: float, what: str) -> float:
     """In pixels; a percentage is one of `whole`."""
-    match = NUMBER.match(text.strip())
-    unit = text.strip()[match.end() :].strip() if match else ""
-    if match is None or (unit != "%" and unit not in PIXELS):
+    number, unit = _number_and_unit(text)
+    if number is None or (unit != "%" and unit not in PIXELS):
         raise UserError(f"{what}={_short(text)} is not a length: write a number such as 12 or 12px")
-    value = float(match.group()) * (whole / 100 if unit == "%" else PIXELS[unit])
-    return _checked([value], what)[0]
+    return _checked([number * (whole / 100 if unit == "%" else PIXELS[unit])], what)[0]
+
+
+def is_length(text: str) -> bool:
+    """Whether it says a length by itself, as 12 or 12mm do, and 50%, 100vw or calc(…) do not."""
+    number, unit = _number_and_unit(text)
+    return number is not None and unit in PIXELS
+
+
+def shows(text: str) -> bool:
+    """Whether something of this opacity or line width is seen; what cannot be read is not obeyed."""
+    number, _ = _number_and_unit(text[:MAX_WORD])
+    return number is None or number > 0
+
+
+def paint(text: str) -> str:
+    """What a paint leaves on paper: "none", "white" or "ink". What is no plain colour, as a gradient, is ink."""
+    text = text[:MAX_WORD].strip().lower()
+    if text in ("none", "transparent"):
+        return "none"
+    if text == "white":
+        return "white"
+    channels = _channels(text)
+    if len(channels) == 4 and channels[3] <= 0:
+        return "none"
+    return "white" if len(channels) in (3, 4) and min(channels[:3]) >= 1 else "ink"
+
+
+def transform_origin(text: str, width: float, height: float) -> tuple[float, float]:
+    """The point that a transform leaves in place; percentages and sides are those of the viewport."""
+    words = text.lower().split() if len(text) <= MAX_WORD else []
+    if not 1 <= len(words) <= 3:
+        raise _unreadable("transform-origin", text)
+    x, y = words[0], words[1] if len(words) > 1 else "center"
+    if (x in ("top", "bottom") and y in SIDES) or (y in ("left", "right") and x in SIDES):
+        x, y = y, x
+    if x in ("top", "bottom") or y in ("left", "right"):
+        raise _unreadable("transform-origin", text)
+    what = "transform-origin"
+    return length(SIDES.get(x, x), width, what), length(SIDES.get(y, y), height, what)
 
 
 def transform(text: str) -> Doubles:
@@ -115,6 +157,41 @@ def transform(text: str) -> Doubles:
     if text.rpartition(")")[2].strip(SEPARATORS) not in ("", "none"):
         raise _unreadable("transform", text)
     return matrix[:2]
+
+
+def _number_and_unit(text: str) -> tuple[float | None, str]:
+    """A number at the beginning, None if there is none, and what follows it."""
+    text = text.strip()
+    match = NUMBER.match(text)
+    return (float(match.group()), text[match.end() :].strip()) if match else (None, "")
+
+
+def _channels(text: str) -> list[float]:
+    """Red, green, blue and perhaps opacity from 0 to 1, in lower case; empty if it is not written in numbers.
+
+    Of hsl only the lightness is told, as if the colour were grey: that is enough to know white.
+    """
+    if found := HEX.match(text):
+        digits = found.group(1)
+        wide = 1 if len(digits) in (3, 4) else 2 if len(digits) in (6, 8) else 0
+        places = range(0, len(digits), wide) if wide else ()
+        return [int(digits[place : place + wide], 16) / (16**wide - 1) for place in places]
+    if not (call := CALL.match(text)):
+        return []
+    name, words = call.group(1), call.group(2).replace(",", " ").replace("/", " ").split()
+    if name == "color":
+        if not words or words.pop(0) not in RGB_SPACES:
+            return []
+    elif name.startswith("hsl"):
+        words[:3] = words[2:3] * 3
+    whole = {"rgb": 255, "hsl": 100}.get(name[:3], 1)
+    channels = []
+    for index, word in enumerate(words):
+        number, unit = _number_and_unit(word)
+        if number is None or unit not in ("", "%"):
+            return []
+        channels.append(number / (100 if unit == "%" else whole if index < 3 else 1))
+    return channels
 
 
 def _matrix(name: str, v: list[float]) -> Doubles | None:

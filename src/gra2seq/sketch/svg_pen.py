@@ -35,6 +35,24 @@ class Outline:
         turn, shift = matrix[:, :2].T, matrix[:, 2]
         return Outline(self.starts @ turn + shift, self.counts, self.cubics @ turn + shift)
 
+    def fills(self, box: Doubles, slack: float) -> bool:
+        """Whether it is filled as an upright rectangle that covers the box, of corners (2, 2), up to `slack`.
+
+        All lines, with those that close a subpath, run along the sides of the rectangle around them: then
+        nothing divides it, and it is filled as a whole or not at all.
+        """
+        if not len(self.cubics):
+            return False
+        low, high = self.cubics.min(axis=(0, 1)), self.cubics.max(axis=(0, 1))
+        if (low > box.min(axis=0) + slack).any() or (high < box.max(axis=0) - slack).any():
+            return False
+        drawn = self.counts > 0
+        ends = self.cubics[np.cumsum(self.counts)[drawn] - 1, -1]
+        closing = np.stack([self.starts[drawn], ends, ends, ends], axis=1)
+        lines = np.concatenate([self.cubics, closing])  # (N + S, 4, 2)
+        along = [(np.abs(lines - side) <= slack).all(axis=1) for side in (low, high)]
+        return bool((along[0] | along[1]).any(axis=1).all())
+
 
 def join(outlines: list[Outline]) -> Outline:
     """All subpaths, one outline after the other."""
@@ -147,7 +165,8 @@ class Pen:
             self.cubic(corners[0], corners[1], corners[4], corners[5], *final)
 
     def ellipse(self, x: float, y: float, rx: float, ry: float) -> None:
-        """Clockwise from the right; nothing if a radius is 0 (so SVG has it)."""
+        """Clockwise from the right; nothing if a radius is 0 (so SVG has it). One below 0 is as in `rect`."""
+        rx, ry = (rx if rx >= 0 else ry), (ry if ry >= 0 else rx)
         if rx > 0 and ry > 0:
             self.move(x + rx, y)
             self.arc(rx, ry, 0, False, True, x - rx, y)

@@ -1,0 +1,432 @@
+"""SVG as drawing programs, browsers and strangers write it."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from some_sketches import assert_same, calm, sketches
+
+from gra2seq.errors import UserError
+from gra2seq.sketch.strokes import Sketch
+from gra2seq.sketch.svg import read_svg, write_svg
+from gra2seq.sketch.svg_grammar import paint, transform_origin
+
+SEEN = '<path d="M50 50L150 150" fill="none" stroke="black"/>'
+SPACES = 'xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:serif="http://www.serif.com/"'
+
+
+def page(content: str, attributes: str = 'viewBox="0 0 200 200"') -> Sketch:
+    return read_svg(f'<svg xmlns="http://www.w3.org/2000/svg" {SPACES} {attributes}>{content}</svg>'.encode())
+
+
+def strokes(content: str, attributes: str = 'viewBox="0 0 200 200"') -> list[list[list[float]]]:
+    return [np.round(stroke.astype(float), 4).tolist() for stroke in page(content, attributes).strokes]
+
+
+def is_seen(content: str, attributes: str = 'viewBox="0 0 200 200"') -> bool:
+    """Whether it adds strokes to a drawing."""
+    count = len(page(content + SEEN, attributes).lengths)
+    assert count in (1, 2)
+    return count == 2
+
+
+# What is seen
+
+FRAME = "M0 0H200V200H0z"
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    [
+        '<path fill="#000000" fill-opacity="0.0" d="m0 0l200 0l0 200l-200 0z"/>',  # Google Drawings
+        '<rect width="200" height="200" style="fill:rgb(100%,100%,100%);stroke:none"/>',  # Cairo
+        *(
+            f'<rect width="200" height="200" fill="{white}"/>'
+            for white in ("rgb(255,255,255)", "#ffffffff", "#FFF", "#ffff", "rgb(255 255 255 / 40%)", "White")
+            + ("hsl(0,0%,100%)", "color(display-p3 1.0000 1.0000 1.0000)", "#ffffff icc-color(cmyk, 0, 0, 0, 0)")
+        ),
+        *(
+            f'<path fill="{clear}" d="{FRAME}"/>'
+            for clear in ("rgba(0,0,0,0)", "#0000", "#12345600", "rgb(1 2 3 / 0%)", "hsla(0,0%,0%,0.0)", "Transparent")
+        ),
+        f'<path opacity="0" d="{FRAME}"/>',
+        f'<g style="opacity: 0%"><path opacity="1" d="{FRAME}"/></g>',
+        f'<g fill-opacity="0"><path d="{FRAME}"/></g>',
+        f'<path style="fill: none; stroke: red; stroke-opacity:0" d="{FRAME}"/>',
+        f'<g stroke-width="0px"><path fill="none" stroke="red" d="{FRAME}"/></g>',
+        f'<style>.off {{ STROKE-WIDTH: 0 }}</style><path class="off" fill="none" stroke="red" d="{FRAME}"/>',
+        f'<path fill="none" stroke="" d="{FRAME}"/>',
+    ],
+)
+def test_what_no_browser_shows_is_no_stroke(unseen: str) -> None:
+    assert not is_seen(unseen)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        *(
+            f'<path fill="{ink}" d="{FRAME}"/>'
+            for ink in ("#fffffe", "rgb(255,255,254)", "#ffe", "url(#a)", "snow", "")
+        ),
+        f'<path fill="rgba(0,0,0,0.1)" d="{FRAME}"/>',
+        f'<path fill="white" stroke="black" d="{FRAME}"/>',
+        f'<path fill-opacity="0" stroke="black" d="{FRAME}"/>',
+        f'<path stroke="black" stroke-width="0" d="{FRAME}"/>',  # filled
+        f'<path fill="none" stroke="black" stroke-width="0.1" d="{FRAME}"/>',
+        f'<g fill-opacity="0"><path fill-opacity="50%" d="{FRAME}"/></g>',
+        f'<path opacity="huh" fill-opacity="calc(0)" d="{FRAME}"/>',
+    ],
+)
+def test_what_is_faint_is_seen_all_the_same(seen: str) -> None:
+    assert is_seen(seen)
+
+
+@pytest.mark.parametrize(
+    "odd", ["#", "#ff", "#fffff", "rgb(", "rgb()", "rgb(a,b,c)", "color()", "color(xyz 1 1 1)", ""]
+)
+def test_what_is_no_colour_is_ink(odd: str) -> None:
+    assert paint(odd) == "ink"
+
+
+@pytest.mark.parametrize(
+    "paper",
+    [
+        '<path d="M 0 200 L 200 200 L 200 0 L 0 0 z " style="fill: #ffffff"/>',  # matplotlib
+        '<path d="M-5 -5H300V0V205H-5" fill="white"/>',  # closed by its filling
+        '<polygon points="0,0 200,0 200,200 0,200" fill="white"/>',
+        '<g transform="translate(200) scale(-2 4)"><path d="M0 0h100v50h-100z" fill="white"/></g>',
+        '<path d="M0.1 0H199.9V199.9H0z" fill="white"/>',
+        f'<path d="{FRAME}M0 0zM200 200V0z" fill="white"/>',
+    ],
+)
+def test_a_white_shape_that_fills_the_page_is_paper(paper: str) -> None:
+    assert not is_seen(paper)
+    assert len(page(paper.replace("white", "red").replace("#ffffff", "red") + SEEN).lengths) > 1
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "M20 20H180V180H20z",  # an eye, a window
+        "M0 0H200V150H0z",
+        "M0 0H200V200z",  # half the page
+        "M100 0L200 100L100 200L0 100z",
+        "M0 0H200V200H0zM50 50H150V150H50z",  # a frame
+        "M0 0C50 100 150 100 200 0V200H0z",
+    ],
+)
+def test_any_other_white_shape_is_part_of_the_drawing(shape: str) -> None:
+    assert len(page(f'<path d="{shape}" fill="white"/>{SEEN}').lengths) == 1 + shape.count("z")
+
+
+def test_paper_of_other_pages() -> None:
+    white = '<path d="M{}z" fill="white"/>'
+    assert not is_seen(white.format("-50 -20h200v100h-200"), 'viewBox="-50 -20 200 100"')
+    assert is_seen(white.format("0 0h200v100h-200"), 'viewBox="-50 -20 200 100"')
+    assert not is_seen(white.format("0 0h200v100h-200"), 'width="200" height="100"')
+    assert not is_seen(white.format("0 0h300v150h-300"), "")
+    stretched = 'viewBox="10 10 100 100" width="300" height="50" preserveAspectRatio="none"'
+    assert not is_seen(white.format("10 10h100v100h-100"), stretched)
+    assert not is_seen(white.format("0 0h200v100h-200"), 'viewBox="0 0 200 100" transform="rotate(90)"')
+
+
+# Attributes of other namespaces
+
+
+def test_attributes_of_others_are_not_svgs_own() -> None:
+    other = 'serif:d="M0 0h9" serif:id="b" serif:transform="scale(9)" serif:fill="none" serif:display="none"'
+    assert strokes(f'<path d="M1 1h1" id="a" {other}/><use href="#a" y="1"/><use href="#b"/>') == [
+        [[1, 1], [2, 1]],
+        [[1, 2], [2, 2]],
+    ]
+    assert strokes('<path serif:d="M0 0h9" d="M1 1h1"/>') == strokes('<path d="M1 1h1" serif:d="M0 0h9"/>')
+    assert strokes(f'<g serif:viewBox="1" serif:style="display:none">{SEEN}</g>') == [[[50, 50], [150, 150]]]
+
+
+def test_the_old_link_counts_where_there_is_no_new_one() -> None:
+    content = '<defs><path id="a" d="M1 1h1"/><path id="b" d="M2 2h1"/></defs>'
+    assert strokes(content + '<use xlink:href="#b"/>') == [[[2, 2], [3, 2]]]
+    for links in ('href="#a" xlink:href="#b"', 'xlink:href="#b" href="#a"', 'serif:href="#b" href="#a"'):
+        assert strokes(f"{content}<use {links}/>") == [[[1, 1], [2, 1]]]
+    assert strokes(content + '<use serif:href="#b"/>' + SEEN) == [[[50, 50], [150, 150]]]
+
+
+# Where a transform turns
+
+
+@pytest.mark.parametrize(
+    ("attributes", "x", "y"),
+    [
+        ('transform-origin="10 20"', 10, 20),
+        ('style="transform-origin: 10px 20px"', 10, 20),
+        ('style="TRANSFORM-ORIGIN: 10px 20px 0"', 10, 20),
+        ('transform-origin="0 0"', 0, 0),
+        ('transform-origin="LEFT top"', 0, 0),
+        ('transform-origin="top left"', 0, 0),
+        ('transform-origin="5% 20%"', 10, 20),  # of the viewBox
+        ('transform-origin="center" style="transform-box: View-Box"', 100, 50),
+        ('transform-origin="30px"', 30, 50),  # y in the middle
+        ('transform-origin="bottom"', 100, 100),
+        ('transform-origin="bottom right"', 200, 100),
+        ('transform-origin="right 20px"', 200, 20),
+    ],
+)
+def test_a_transform_turns_about_its_origin(attributes: str, x: float, y: float) -> None:
+    turned = [[[x - (20 - y), y + (20 - x)], [x - (20 - y), y + (30 - x)]]]
+    for content in (
+        f'<path d="M20 20h10" transform="rotate(90)" {attributes}/>',
+        f'<g transform="rotate(90)" {attributes}><path d="M20 20h10"/></g>',
+    ):
+        assert strokes(content, 'viewBox="0 0 200 100"') == turned
+
+
+def test_an_origin_in_the_viewport_of_every_use() -> None:
+    half = '<path id="a" d="M0 0h10" transform="scale(-1 1)" transform-origin="center"/>'
+    content = f'<defs>{half}</defs><svg width="40"><use href="#a"/></svg><svg width="80"><use href="#a"/></svg>'
+    assert strokes(content) == [[[40, 0], [30, 0]], [[80, 0], [70, 0]]]
+
+
+@pytest.mark.parametrize(
+    "bad", ["calc(1px + 2px) 0", "left right", "top 5px", "5px left", "1 2 3 4", "10vw 0", "x" * 2000]
+)
+def test_an_origin_that_cannot_be_read_matters_only_where_something_turns(bad: str) -> None:
+    with pytest.raises(UserError, match=r"transform-origin.*(save the drawing again|write a number)"):
+        page(f'<path d="M20 20h10" transform="rotate(90)" transform-origin="{bad}"/>')
+    assert strokes(f'<path d="M20 20h10" transform-origin="{bad}"/>') == [[[20, 20], [30, 20]]]
+    assert strokes(f'<path d="M20 20h10" transform="none" transform-origin="{bad}"/>') == [[[20, 20], [30, 20]]]
+    assert strokes(f'<path d="M0 0h1" transform="translate(5)" transform-origin="{bad}"/>') == [[[5, 0], [6, 0]]]
+    assert strokes(f'<text transform="scale(2)" transform-origin="{bad}">a</text>{SEEN}') == [[[50, 50], [150, 150]]]
+
+
+def test_a_transform_about_the_shapes_own_box_is_refused() -> None:
+    with pytest.raises(UserError, match="transform-box 'fill-box' cannot be read: save"):
+        page('<path d="M20 20h10" transform="rotate(90)" style="transform-box: fill-box"/>')
+    assert strokes('<path d="M20 20h10" style="transform-box: fill-box"/>') == [[[20, 20], [30, 20]]]
+
+
+@calm
+@given(*[st.integers(-90, 90)] * 3)
+def test_an_origin_is_the_middle_of_rotate(angle: int, x: int, y: int) -> None:
+    assert transform_origin(f"{x} {y}px", 1, 1) == (x, y)
+    one = page(f'<path d="M3 4h9" transform="rotate({angle} {x} {y})"/>')
+    other = page(f'<path d="M3 4h9" transform="rotate({angle})" transform-origin="{x} {y}"/>')
+    np.testing.assert_allclose(one.points, other.points, atol=1e-3)
+
+
+# Style sheets
+
+BOTH = '<path class="a" d="M0 0h1"/><path class="b" d="M5 5h1"/>'
+FIRST, SECOND = [[[0, 0], [1, 0]], [[5, 5], [6, 5]]]
+FONTS = '@import url("https://fonts.example/css2?family=Roboto:wght@400;700{");'
+
+
+@pytest.mark.parametrize(
+    ("sheet", "expected"),
+    [
+        ("@media print{.a{fill:red}.b{display:none}}", [FIRST, SECOND]),
+        ("@media print{.a{display:none}} .b{display:none}", [FIRST]),
+        ("@media screen{.a{fill:red}.b{display:none}}", [FIRST]),
+        ("@MEDIA print, all{.b{display:none}}.a{fill:red}", [FIRST]),
+        ("@media (max-width: 10px){.b{display:none}}", [FIRST, SECOND]),
+        ("@supports (x: y){@media all{.b{display:none}}.a{display:none}}", [FIRST, SECOND]),
+        ("@keyframes spin{from{display:none}to{display:none}}.b{display:none}", [FIRST]),
+        ("@font-face{font-family:x;src:url(data:font/woff;base64,AA==)}.b{display:none}", [FIRST]),
+        ("@import 'x.css';.b{display:none}", [FIRST]),
+        (FONTS + ".b{display:none}", [FIRST]),
+        (FONTS.replace('"', "") + "@charset 'utf-8';.b{display:none}", [FIRST]),
+        (".a{fill:red;.b{display:none}stroke:red}", [FIRST, SECOND]),  # .b in .a
+        (".a{.c{fill:red};display:none}", [SECOND]),
+        (".a{content:'}';} .b{display:none}", [FIRST]),
+        (".a{content:'/*';} .b{display:none}", [FIRST]),
+        (".a/* , } { */{} /* .a{ */ .b /**/ { /* ; */ display /* ; */ : none /* ; */ }", [FIRST]),
+        (".b{Display:NONE}", [FIRST]),
+        (".b{VISIBILITY : Hidden ! Important}", [FIRST]),
+        (".b{display:none", [FIRST]),
+        ("}}.b{display:none}", [FIRST]),
+    ],
+)
+def test_style_sheets(sheet: str, expected: list[list[list[float]]]) -> None:
+    assert strokes(f"<style>{sheet}</style>{BOTH}") == expected
+
+
+def test_every_style_sheet_stands_for_itself() -> None:
+    assert strokes(f"<style>@import 'x.css'</style><style>.b{{display:none}}</style>{BOTH}") == [FIRST]
+    assert strokes(f'<style media="print">.a,.b{{display:none}}</style>{BOTH}') == [FIRST, SECOND]
+    assert strokes(f'<style media="screen">.b{{display:none}}</style>{BOTH}') == [FIRST]
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "/* fill: red; */ display: none",
+        "fill: url('a;b'); display: none",
+        "src: url(data:x;base64,AA==);DISPLAY:none",
+        "/**/visibility/**/:/**/HIDDEN",
+        "display:None!important",
+    ],
+)
+def test_styles_of_an_element(style: str) -> None:
+    assert strokes(f'<path style="{style}" d="M0 0h9"/>{SEEN}') == [[[50, 50], [150, 150]]]
+
+
+def test_a_comment_in_a_style_says_nothing() -> None:
+    assert strokes('<path style="fill: red /* ; display: none */" d="M0 0h9"/>') == [[[0, 0], [9, 0]]]
+    assert strokes('<path display="NONE" d="M0 0h9"/>' + SEEN) == [[[50, 50], [150, 150]]]
+    assert strokes('<path visibility="Visible" d="M0 0h9"/>') == [[[0, 0], [9, 0]]]
+
+
+def test_a_part_may_have_any_name() -> None:
+    sketch = Sketch.from_strokes([[(0, 0)], [(1, 1)]], parts=("inherit", "url(x)"))
+    assert read_svg(write_svg(sketch).encode()).parts == ("inherit", "url(x)")
+
+
+# <switch>
+
+
+@pytest.mark.parametrize(
+    ("children", "drawn"),
+    [
+        ("<{0} d='M1 0h1'/><{0} d='M2 0h1'/>", 1),
+        ("<{0} requiredExtensions='http://ns.adobe.com/' d='M1 0h1'/><{0} d='M2 0h1'/><{0} d='M3 0h1'/>", 2),
+        ("<{0} requiredExtensions='' d='M1 0h1'/><{0} d='M2 0h1'/>", 1),
+        ("<{0} systemLanguage='de, fr' d='M1 0h1'/><{0} systemLanguage='de,EN-gb' d='M2 0h1'/><{0} d='M3 0h1'/>", 2),
+        ("<{0} systemLanguage='eno' d='M1 0h1'/><{0} d='M2 0h1'/>", 2),
+        ("<serif:path d='M1 0h1'/><title>a</title><defs/><g><{0} d='M2 0h1'/></g><{0} d='M3 0h1'/>", 2),
+        ("<foreignObject requiredExtensions='x'/><switch><{0} d='M1 0h1'/><{0} d='M2 0h1'/></switch>", 1),
+    ],
+)
+def test_a_switch_shows_the_first_that_fits(children: str, drawn: int) -> None:
+    assert strokes(f"<switch>{children.format('path')}</switch>") == [[[drawn, 0], [drawn + 1, 0]]]
+
+
+def test_a_switch_may_show_nothing_to_read() -> None:
+    assert not is_seen("<switch><foreignObject/><path d='M1 0h1'/></switch>")
+    assert not is_seen("<switch><path systemLanguage='de' d='M1 0h1'/></switch>")
+    assert not is_seen("<switch/>")
+    assert is_seen("<switch><g><rect width='5' height='5'/></g></switch>")
+    assert is_seen("<switch><path systemLanguage='de' id='a' d='M1 0h1'/></switch><use href='#a'/>")
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("size", ["auto", "100vw", "calc(100% - 2px)", "100%", "max-content", "Auto ", ""])
+def test_how_large_a_page_is_shown_plays_no_part(size: str) -> None:
+    for attributes in (f'width="{size}"', f'height="{size}" width="10"', f'preserveAspectRatio="none" width="{size}"'):
+        lines = strokes('<path d="M0 0L20 10"/>', f'viewBox="0 0 20 10" {attributes}')
+        assert lines == [[[0, 0], [20, 10]]]
+
+
+def test_auto_is_as_if_not_given() -> None:
+    box = '<rect width="20" height="10" rx="{}" ry="{}"/>'
+    assert strokes(box.format("auto", "auto")) == strokes('<rect width="20" height="10"/>')
+    assert strokes(box.format("auto", "3")) == strokes(box.format("3", "3")) == strokes(box.format("3", " AUTO "))
+    oval = '<ellipse rx="{}" ry="{}"/>'
+    assert strokes(oval.format("auto", "3")) == strokes(oval.format("3", "3")) == strokes('<ellipse rx="3"/>')
+    assert not is_seen('<ellipse rx="auto" ry="auto"/><rect width="auto" height="5"/>')
+    assert strokes('<rect width="50%" height="5"/>', 'width="auto" height="auto"') == strokes(
+        '<rect width="150" height="5"/>'
+    )
+    symbol = '<symbol id="a" viewBox="0 0 1 1" width="20" height="20"><path d="M0 0L1 1"/></symbol>'
+    assert strokes(f'{symbol}<use href="#a" width="auto" height="auto"/>') == [[[0, 0], [20, 20]]]
+
+
+@pytest.mark.parametrize("content", ['<rect width="20vw" height="1"/>', '<svg width="20vw"/>', '<circle r="auto"/>'])
+def test_other_lengths_are_read_strictly(content: str) -> None:
+    with pytest.raises(UserError, match="is not a length"):
+        page(content)
+
+
+def test_a_page_without_viewbox_needs_a_length() -> None:
+    with pytest.raises(UserError, match="width='100vw' is not a length"):
+        page(SEEN, 'width="100vw"')
+
+
+# Far and large
+
+
+@calm
+@given(sketches(st.floats(-(2.0**38), 2.0**38, width=32)))
+def test_any_map_is_read_back(sketch: Sketch) -> None:
+    assert_same(read_svg(write_svg(sketch).encode()), sketch)
+
+
+@calm
+@given(
+    st.sampled_from([1e6, 5.4e6, 1e9, 3.3e11]),
+    st.lists(st.tuples(st.integers(-40, 40), st.integers(-40, 40)), min_size=1, max_size=8),
+    st.booleans(),
+)
+def test_small_drawings_far_away_are_read_back(away: float, steps: list[tuple[int, int]], both: bool) -> None:
+    grain = float(np.spacing(np.float32(away)))
+    points = np.array(steps) * grain + [away, away if both else 0]
+    sketch = Sketch.from_strokes([points])
+    assert_same(read_svg(write_svg(sketch).encode()), sketch)
+
+
+def test_a_map_in_metres_is_read() -> None:
+    assert strokes(
+        '<path d="M691608 5334760l1500 800"/>', 'viewBox="691000 5334000 4000 4000" width="100" height="100"'
+    ) == [[[691608, 5334760], [693108, 5335560]]]
+
+
+def test_what_single_precision_would_bend_is_refused() -> None:
+    with pytest.raises(UserError, match=r"10 px large and lies 5\.33e\+06 px from 0, too far: move it nearer to 0"):
+        page('<path d="M691608.1 5334760.3l10 4.2"/>', "")
+    assert len(page('<path d="M691608.1 5334760.3z"/>', "").lengths) == 1  # a dot has no shape to lose
+
+
+@pytest.mark.parametrize("points", [[(0, 0), (2e12, 0)], [(9e11, 0), (-9e11, 0)], [(1e35, 0)], [(9.9e11, 0), (0, 0)]])
+def test_what_could_not_be_read_again_is_not_written(points: list[tuple[float, float]]) -> None:
+    with pytest.raises(UserError, match="beyond 1,000,000,000,000 px could not be read again from SVG: scale it down"):
+        write_svg(Sketch.from_strokes([points]))
+
+
+# Hostile files
+
+RECT = '<rect id="a" width="1" height="1"/>'
+USES = '<use href="#a"/>' * 40_000
+LONG = "0." + "0" * 300_000 + "5"
+UNFIT = "<g requiredExtensions='x'/>" * 9000
+HOSTILE = {
+    "open braces": (f"<style>{'{' * 3_000_000}</style>{SEEN}", "more than 1,000,000 rules"),
+    "closed braces": (f"<style>{'}' * 3_000_000}</style>{SEEN}", "more than 1,000,000 rules"),
+    "selectors": (f"<style>{'a,' * 3_000_000}a{{fill:red}}</style>{SEEN}", "more than 1,000,000 rules"),
+    "selectors and declarations": (f"<style>{'a,' * 400_000}a{{{'fill:red;' * 400_000}}}</style>{SEEN}", ""),
+    "nested": (f"<style>{'@media all{.a{' * 200_000}display:none</style>{SEEN}", ""),
+    "strings": (f"<style>{chr(39) * 1_000_001}</style>{SEEN}", ""),
+    "escapes": (f"<style>'{chr(92) * 3_000_000}</style>{SEEN}", ""),
+    "addresses": (f"<style>{'url(' * 1_000_000}</style>{SEEN}", ""),
+    "comments": (f'<path style="{"/*" * 1_000_000}" d="M0 0h1"/>{SEEN}', ""),
+    "declarations": (f'<path style="{"fill:red;" * 300_000}" d="M0 0h1"/>{SEEN}', ""),
+    "a long length": (f"{RECT.replace('1', LONG, 1)}{USES}", "width has 300,003 characters, 1000 are read"),
+    "a long viewBox": (f'<symbol id="a" viewBox="{LONG} 0 1 1"/>{USES}', "viewBox has 300,009 characters"),
+    "a long link": (f'<g id="a"><use href="#{"b" * 300_000}"/></g>{USES}', "href has 300,001 characters"),
+    "a long colour": (f'<g fill="{"rgb(1," * 100_000}">{RECT * 40_000}</g>', ""),
+    "a long width of lines": (f'<g stroke="red" stroke-width="{LONG}">{RECT * 40_000}</g>', ""),
+    "a long switch": (f'<switch id="a">{UNFIT}</switch>{USES[: len(USES) // 2]}{SEEN}', ""),
+    "white papers": (f'<g fill="white">{SEEN.replace("none", "white").replace("black", "none") * 40_000}</g>', ""),
+    "large turns": ('<g transform="scale(1e30)" transform-origin="1e30 1e30">' * 20 + SEEN + "</g>" * 20, "beyond"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_take_no_time(name: str) -> None:
+    content, message = HOSTILE[name]
+    start = time.process_time()
+    if message:
+        with pytest.raises(UserError, match=message):
+            page(content)
+    else:
+        assert len(page(content).lengths)
+    assert time.process_time() - start < 10  # the slowest take about 2
+
+
+def test_long_values_of_what_is_not_drawn_do_not_matter() -> None:
+    image = f'<image href="data:image/png;base64,{"A" * 5000}" width="5" height="5"/>'
+    assert not is_seen(f'{image}<text x="{"1 " * 2000}">a</text><a href="https://{"a" * 5000}"/>')

@@ -1,0 +1,141 @@
+"""What the command line says to files it cannot read or write: before the work, and nothing is changed."""
+
+import json
+import sys
+
+import pytest
+
+from gra2seq.cli import main
+from gra2seq.data.datasets import open_dataset
+from gra2seq.data.doodles import doodle, doodles
+from gra2seq.data.info import convert
+from gra2seq.errors import UserError
+from gra2seq.sketch.files import read, write
+
+DRAWING = {"word": "cat", "drawing": [[[0, 1], [0, 1]]]}
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run `gra2seq …`: exit code, standard output, standard error."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["gra2seq", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return end.value.code or 0, captured.out, " ".join(captured.err.split())
+
+    return run
+
+
+@pytest.fixture
+def no_model(monkeypatch):
+    """Nothing is drawn: the model is not even loaded."""
+
+    def load(*_):
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr("gra2seq.model.load", load)
+
+
+def lines(path, *drawings):
+    path.write_text("".join(json.dumps(drawing) + "\n" for drawing in drawings))
+    return path
+
+
+def files_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.usefixtures("no_model")
+def test_what_cannot_be_written_is_said_before_it_is_drawn(call, tmp_path):
+    many, odd = lines(tmp_path / "many.ndjson", *[DRAWING] * 334), {**DRAWING, "split": "holdout"}
+    held = lines(tmp_path / "held.ndjson", DRAWING, odd)
+    (tmp_path / "d-001.svg").mkdir()
+    before = files_in(tmp_path)
+    cases = [
+        (["heal", many, "--samples", 3, "-o", tmp_path / "many.png"], "many.png: more than 1000 drawings; choose"),
+        (["heal", held, "-o", tmp_path / "x.npz"], "x.npz: drawing 1 has the split 'holdout'"),
+        (["redraw", held, "-o", tmp_path / "x.npz"], "x.npz: drawing 1 has the split 'holdout'"),
+        (["heal", held, "-o", tmp_path / "d.svg"], "d-001.svg is a folder"),
+        (["heal", held, "--limit", 1, "--samples", 3, "-o", tmp_path / "d.svg"], "d-001.svg is a folder"),
+        (["heal", held, "-o", tmp_path / "held.ndjson" / "y.svg"], "cannot be written"),
+    ]
+    for words, expected in cases:
+        code, _, err = call(*words)
+        assert code == 2, words
+        assert expected in err
+    assert files_in(tmp_path) == before
+
+
+def test_odd_words_are_counted_and_shown(call, tmp_path):
+    words = ["a\ud800", "two\nlines", "日本", "\x1b[31mred"]
+    source = lines(tmp_path / "a.ndjson", *({**DRAWING, "word": word} for word in words))
+    code, out, err = call("data", "info", source, "--sheet", tmp_path / "sheet.PNG")
+    assert (code, err) == (0, "")
+    assert all(word in out for word in ("a�", "two lines", "日本", "�[31mred"))
+    out.encode()
+    assert (tmp_path / "sheet.PNG").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_sheet_is_a_png_in_a_place_for_files(call, tmp_path):
+    nowhere = tmp_path / "nowhere.ndjson"  # what is wrong with the sheet is said before anything is read
+    (tmp_path / "folder.png").mkdir()
+    for name, expected in (("s.jpg", "s.jpg: the sheet is a PNG"), ("folder.png", "is a folder"), ("s", "end in .png")):
+        code, _, err = call("data", "info", nowhere, "--sheet", tmp_path / name)
+        assert code == 2
+        assert expected in err
+    assert files_in(tmp_path) == ["folder.png"]
+
+
+@pytest.mark.parametrize("name", ["x.ndjson", "x.ndjson.gz", "x.npz", "x.json", "x.svg", "x.png"])
+def test_no_drawing_replaces_no_file(call, tmp_path, name):
+    (tmp_path / "blank.ndjson").write_text("\n\n")
+    (tmp_path / name).write_text("what was here")
+    code, _, err = call("data", "convert", tmp_path / "blank.ndjson", "-o", tmp_path / name)
+    assert code == 2
+    assert f"{name} is not written: there is no drawing to put into it" in err
+    assert (tmp_path / name).read_text() == "what was here"
+
+
+def test_nor_do_drawings_of_another_split(tmp_path):
+    source = lines(tmp_path / "a.ndjson", DRAWING)
+    with pytest.raises(UserError, match="check the files and the split"):
+        convert(source, tmp_path / "b.ndjson", split="test")
+    assert convert(source, tmp_path / "b.ndjson", split="") == (1, [tmp_path / "b.ndjson"])
+    assert len(list(read(tmp_path / "b.ndjson"))) == 1
+
+
+def test_a_conversion_to_nowhere_reads_nothing(call, tmp_path):
+    (tmp_path / "x.npz").mkdir()
+    code, _, err = call("data", "convert", tmp_path / "nowhere.ndjson", "-o", tmp_path / "x.npz")
+    assert code == 2
+    assert "x.npz is a folder" in err
+
+
+def test_several_sources_are_named_together(tmp_path):
+    paths = [tmp_path / f"{name}.ndjson" for name in ("cat", "bus", "fish")]
+    for path in paths:
+        write(path, [("train", doodle(path.stem, number)) for number in range(3)])
+    cache = tmp_path / "cache"
+    names = {}
+    for some in (paths[0], paths[:1], paths[:2], paths[::2], [str(path) for path in paths]):
+        dataset = open_dataset(some, cache=cache)
+        names[dataset.name] = dataset.store.path
+        assert dataset.store.path.name.startswith("-".join(dataset.name.split("+")) + "-")
+    assert list(names) == ["cat", "cat+bus", "cat+fish", "cat+2-more"]
+    assert len(set(names.values())) == 4
+    assert open_dataset(str(paths[0]), cache=cache).name == "cat", "one source as before"
+
+
+def test_evaluations_of_other_data_lie_side_by_side(call, tmp_path, tiny_run):
+    paths = {name: tmp_path / f"{name}.ndjson" for name in ("cat", "bus", "fish")}
+    for name, path in paths.items():
+        write(path, [("test", sketch) for sketch in doodles(2, categories=(name,))])
+    for other in ("bus", "fish"):
+        code, _, err = call(
+            "evaluate", tiny_run, "--mask", 0, "--data", paths["cat"], paths[other], "-o", tmp_path / "e"
+        )
+        assert code == 0, err
+    assert {"cat+bus-test.json", "cat+fish-test.json"} <= set(files_in(tmp_path / "e"))
