@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gra2seq.data.batches import Recipe, content_seed, generator, prepare
+from gra2seq.data.batches import Recipe, as_learnt, generator, prepare
 from gra2seq.data.datasets import BOX
 from gra2seq.errors import UserError
 from gra2seq.models import build
@@ -68,8 +68,12 @@ class Model:
         mask_prob: float = 0.0,
         holes: Sequence[Hole] = (),
     ) -> Floats:
-        """Codes (N, code), to rounding the same alone and in company. `draws` and `holes` say what is masked."""
-        _check_sketches(sketches)
+        """Codes (N, code), to rounding the same alone and in company. `draws` and `holes` say what is masked.
+
+        Drawings with many more points than those it learnt from are seen simplified.
+        """
+        sketches = [as_learnt(sketch, self.recipe) for sketch in _checked(sketches)]
+        _check_damage(len(sketches), draws, mask_prob, holes, self.recipe.nodes)
         codes = np.empty((len(sketches), self.recipe.code), np.float32)
         for part in self._shares(sketches):
             batch = prepare(
@@ -129,7 +133,11 @@ class Model:
         most = self.options.max_points if max_points is None else max_points
         if most < 1:
             raise UserError(f"max_points={most} must be at least 1")
-        numbers = first + np.arange(len(array)) if isinstance(first, int) else first
+        if seed < 0:
+            raise UserError(f"seed={seed} must not be negative")
+        numbers = first + np.arange(len(array)) if isinstance(first, int | np.integer) else np.asarray(first)
+        if numbers.shape != (len(array),) or (lengths is not None and np.shape(lengths) != (len(array),)):
+            raise UserError(f"first and lengths must be one number for each of the {len(array)} codes")
         if temperature == 0:
             tries = 1  # there is one drawing
         drawn: list[Sketch] = []
@@ -193,18 +201,16 @@ class Model:
         By itself nothing more is damaged; with `mask_prob` each patch is wiped so likely, as `seed` or `draws` say.
         With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
         """
-        if not 0 <= mask_prob <= 1:
-            raise UserError(f"mask probability {mask_prob} must lie between 0 and 1")
         if seed < 0:
             raise UserError(f"seed={seed} must not be negative")
         if samples < 1:
             raise UserError(f"samples={samples} must be at least 1")
-        _check_sketches(sketches)
+        sketches = _checked(sketches)
         if draws is None:
             draws = mask_draws(sketches, seed, self.recipe.nodes)
         codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
         # Of a sketch's own, wherever it stands in the list, and however large and wherever it is drawn.
-        numbers = [crc32(sketch.lengths.tobytes()) + sample for sketch in sketches for sample in range(samples)]
+        numbers = [_own_number(sketch) + sample for sketch in sketches for sample in range(samples)]
         drawn = self.draw(
             np.repeat(codes, samples, axis=0),
             temperature=temperature,
@@ -222,7 +228,8 @@ class Model:
         if encoder is None:
             raise UserError(f"{self.options.model} links no patches: it has no graph")
         recipe = replace(self.recipe, random_links=links == "random" or self.recipe.random_links)
-        batch = prepare([sketch], recipe, with_rows=False).to(self.device)
+        (sketch,) = _checked([sketch])
+        batch = prepare([as_learnt(sketch, recipe)], recipe, with_rows=False).to(self.device)
         trained = encoder.link
         encoder.link = LINKS[links] if links else trained
         try:
@@ -240,9 +247,14 @@ class Model:
 
 
 def mask_draws(sketches: Sequence[Sketch], seed: int, nodes: int) -> Floats:
-    """Random numbers for the centres of each sketch, from the seed and the drawing itself."""
-    rows = [generator(seed, content_seed(sketch)).random(nodes, dtype=np.float32) for sketch in sketches]
+    """Random numbers for the centres of each sketch, from the seed and the drawing, wherever and however large."""
+    rows = [generator(seed, _own_number(sketch)).random(nodes, dtype=np.float32) for sketch in sketches]
     return np.stack(rows) if rows else np.empty((0, nodes), np.float32)
+
+
+def _own_number(sketch: Sketch) -> int:
+    """A number that a drawing keeps when it is moved or scaled: what is random about it belongs to it."""
+    return crc32(sketch.lengths.tobytes())
 
 
 def laid_over(drawn: Sketch, original: Sketch) -> Sketch:
@@ -250,7 +262,7 @@ def laid_over(drawn: Sketch, original: Sketch) -> Sketch:
     left, top, width, height = original.box
     extent = max(width, height)
     middle = np.array([left + width / 2, top + height / 2])
-    points = drawn.points * (extent / BOX if extent > 0 else 1.0) + middle
+    points = drawn.points * (extent / BOX) + middle
     return Sketch(points, drawn.lengths, original.category, original.key)
 
 
@@ -319,12 +331,29 @@ def untrained(chosen: Options, scale: float = 30.0, categories: tuple[str, ...] 
     return Model(build(chosen), chosen, chosen.recipe(scale), categories)
 
 
-def _check_sketches(sketches: Sequence[Any]) -> None:
-    for sketch in sketches:
+def _checked(sketches: Iterable[Any]) -> list[Sketch]:
+    if isinstance(sketches, Sketch):
+        raise UserError("a list of sketches is wanted, not one: give [sketch]")
+    every = list(sketches)
+    for sketch in every:
         if isinstance(sketch, tuple):
             raise UserError("a sketch is wanted, not a pair: gra2seq.read gives (split, sketch), take the second")
         if not isinstance(sketch, Sketch):
             raise UserError(f"a sketch is wanted, not {type(sketch).__name__}: gra2seq.read gives some")
+    return every
+
+
+def _check_damage(
+    count: int, draws: NDArray[np.floating] | None, mask_prob: float, holes: Sequence[Hole], nodes: int
+) -> None:
+    if not 0 <= mask_prob <= 1:
+        raise UserError(f"mask probability {mask_prob} must lie between 0 and 1")
+    if mask_prob and draws is None:
+        raise UserError("mask_prob masks nothing without draws: give mask_draws(sketches, seed, nodes), or use heal")
+    if draws is not None and (np.ndim(draws) != 2 or len(draws) != count or np.shape(draws)[1] < nodes):
+        raise UserError(f"draws must have shape ({count}, {nodes}), a number a patch, got {np.shape(draws)}")
+    if any(np.shape(hole) != (4,) for hole in holes):
+        raise UserError("holes must be a list of (left, top, width, height)")
 
 
 def _parts(count: int, most: int = BATCH) -> Iterator[slice]:

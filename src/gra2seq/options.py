@@ -33,7 +33,7 @@ class Options:
     # what is trained, on what, where to
     model: str = "sp-gra2seq"
     preset: str = "paper"
-    data: str = "doodles"  # a store, files, a folder of files, or doodles[:COUNT[:SEED]]
+    data: str = "doodles"  # a store, a file, a folder of files, or doodles[:COUNT[:SEED]]
     dataset: str = ""  # a named set of that data (DS1, OPEN8, …), or all of it
     run: str = "runs/latest"
     seed: int = 0
@@ -234,8 +234,10 @@ _AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding"
                  "rounds", "batch", "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every",
                  "validate_sketches", "max_steps")  # fmt: skip
 _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "turn",
-                  "max_minutes", "cluster_weight", "least_learning_rate",
+                  "max_minutes", "cluster_rate", "cluster_weight", "least_learning_rate",
                   "least_pen_temperature")  # fmt: skip
+_AT_MOST = {"seed": 2**63 - 1, "threads": 1024, "workers": 1024, "batch": 2**16, "decay": 1, "cluster_rate": 1,
+            "jitter": 255}  # fmt: skip
 _ABOVE_ZERO = ("learning_rate", "decay", "clip_at")
 
 
@@ -262,6 +264,9 @@ def options(values: Mapping[str, Any]) -> Options:
     for name in _AT_LEAST_ZERO:
         if getattr(chosen, name) < 0:
             raise UserError(f"{name}={getattr(chosen, name)} must not be negative")
+    for name, most in _AT_MOST.items():
+        if getattr(chosen, name) > most:
+            raise UserError(f"{name}={getattr(chosen, name)} must be at most {most}")
     for name in _ABOVE_ZERO:
         if not getattr(chosen, name) > 0:
             raise UserError(f"{name}={getattr(chosen, name)} must be more than 0")
@@ -277,6 +282,12 @@ def options(values: Mapping[str, Any]) -> Options:
             raise UserError(f"{name}={getattr(chosen, name)} must be a share or probability from 0 to below 1")
     if chosen.mask_to is not None and not chosen.mask <= chosen.mask_to < 1:
         raise UserError(f"mask_to={chosen.mask_to} must be a probability from mask={chosen.mask} to below 1")
+    if chosen.pen >= chosen.side:
+        raise UserError(f"pen={chosen.pen} is as thick as the canvas of side={chosen.side}: make it thinner")
+    if chosen.snap > chosen.patch:
+        raise UserError(f"snap={chosen.snap} is wider than a patch of {chosen.patch} pixels: give less")
+    if not chosen.run:
+        raise UserError("run is empty: give the folder of the run")
     if len(chosen.channels) < 3 or min(chosen.channels) < 1:
         raise UserError("channels needs three or more convolutions of one or more channels: blocks are 8 x 8 at least")
     _check_system(chosen)
@@ -352,7 +363,7 @@ def _cast(name: str, value: Any, kind: Any) -> Any:
         if isinstance(kind, types.UnionType):
             return None if value is None else _cast(name, value, typing.get_args(kind)[0])
         if typing.get_origin(kind) is tuple:
-            return tuple(int(item) for item in value)
+            return tuple(_cast(name, item, int) for item in value)
         if kind is bool and isinstance(value, bool):
             return value
         if kind is bool or isinstance(value, bool) or value is None:

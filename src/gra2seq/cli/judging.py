@@ -18,7 +18,7 @@ from gra2seq.cli.common import (
     say,
     sources,
 )
-from gra2seq.errors import UserError
+from gra2seq.whole import check_folder
 
 Masks = Annotated[list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")]
 Seeds = Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")]
@@ -64,8 +64,8 @@ def evaluate(
     changes = {name: value for name, value in drawing.items() if value is not None}
     model.options = options({**as_dict(model.options), **changes})
     folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)
-    if folder and folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file: --out names a folder for tables and galleries")
+    if folder:
+        check_folder(folder)
     masks = mask or [0.0, 0.1, 0.3]
     with counting(say) as progress:
         rows = judging.evaluate(

@@ -29,8 +29,10 @@ from gra2seq.sketch.canvas import Canvas, draw, grey_view
 from gra2seq.sketch.masking import Damage, Hole, cut_up, damage, lattice_on, look_by_lattice, survivors, wiped
 from gra2seq.sketch.patches import NODES
 from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
+from gra2seq.sketch.simplify import thinned
 from gra2seq.sketch.strokes import DOWN, END, UP, Floats, Ints, Sketch
 
+DENSER = 4  # times closer than moves are far, as the scale says: such points are too many
 GRACE = 60  # seconds that a worker lives after it was told to end
 NO_BLOCKS = Blocks((), torch.empty(0, 4, dtype=torch.int32))
 
@@ -132,6 +134,11 @@ def _rows_of(points: Floats, lengths: Ints, scale: float, length: int) -> Floats
     rows[last, DOWN], rows[last, UP] = 0, 1
     rows[1 + count :, END] = 1
     return rows
+
+
+def as_learnt(sketch: Sketch, recipe: Recipe) -> Sketch:
+    """Simplified, if it has many more points than the drawings that a model has learnt from."""
+    return thinned(sketch, recipe.scale / DENSER)
 
 
 def generator(*seed: int) -> np.random.Generator:
@@ -295,7 +302,7 @@ def _rows(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random
 class Schedule:
     """Which sketches are in which step: shuffled every epoch, all from (seed, epoch).
 
-    Batches are random, whatever the lengths (nn/alike.py says why).
+    Batches are random, whatever the lengths (docs/decisions.md says why).
     """
 
     count: int  # sketches of the training split

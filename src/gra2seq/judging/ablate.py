@@ -35,6 +35,10 @@ EQUAL = ("max_steps", "validate_every")  # how long it learns, and of how many w
 Show = Callable[[Options], AbstractContextManager[Watch]]
 
 
+class OtherBudget(UserError):
+    """A run that is there has seen another number of sketches than it is to be compared at."""
+
+
 def ablate(
     options: Options,
     show: Show,
@@ -60,6 +64,8 @@ def ablate(
     dataset = open_dataset(options.data, name=options.dataset or None)
     check_terms(dataset, masks, judge)
     variants = {title: _variant(options, title, changes) for title, changes in VARIANTS.items()}
+    for variant in variants.values():
+        begun(variant)  # before hours of training: none has another budget
     if jobs > 1:
         with show_all() as watch_all:
             plans = {title: Planned(variant, begun(variant)) for title, variant in variants.items()}
@@ -108,5 +114,5 @@ def begun(options: Options) -> bool:
         now = getattr(options, name)
         other = [before[name] for before in manifest.options_of_stretches(Path(options.run)) if before[name] != now]
         if other:
-            raise UserError(f"{options.run} was trained with {name}={other[0]}, not {now}: choose another run=…")
+            raise OtherBudget(f"{options.run} was trained with {name}={other[0]}, not {now}: choose another run=…")
     return True

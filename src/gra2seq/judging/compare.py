@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.errors import UserError
-from gra2seq.judging.ablate import EQUAL, Show, begun, check_budget
+from gra2seq.judging.ablate import EQUAL, OtherBudget, Show, begun, check_budget
 from gra2seq.judging.evaluate import SHOWN, Progress, check_terms, evaluate, spread, stored_draws
 from gra2seq.judging.figures import save_figure
 from gra2seq.judging.judge import Judge
@@ -36,8 +36,9 @@ from gra2seq.training.gallery import damaged_picture
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.manifest import FREE, options_of_stretches, rank
 from gra2seq.training.side_by_side import Planned, ShowAll, show_nobody, side_by_side, why_failed
-from gra2seq.whole import whole_file
+from gra2seq.whole import readable_os_errors, whole_file
 
+NAME = "comparison"  # of the files with what was found
 # What programs read of a system: name here -> name there.
 IN_JSON = {
     "system": "model",
@@ -171,6 +172,12 @@ def _checked(
         lost = [key for key, value in own.items() if getattr(options, key) != value]
         if lost:
             raise UserError(f"{', '.join(lost)} makes {name} what it is: leave it out of the configuration")
+        try:
+            begun(options)
+        except OtherBudget:
+            raise
+        except UserError:
+            pass  # its folder is damaged: this system's failure, told when it is its turn
     first = next(iter(chosen.values()))
     check_terms(open_dataset(first.data, name=first.dataset or None), masks, judge)
     return chosen
@@ -182,7 +189,8 @@ def _terms(chosen: dict[str, Options], masks: Sequence[float], seeds: Sequence[i
     own = {"model", *FREE.difference(EQUAL, IN_USE), *sizes}
     first = next(iter(chosen.values()))
     dataset = open_dataset(first.data, name=first.dataset or None)
-    shared = {name: value for name, value in as_dict(first).items() if name not in own}
+    default = as_dict(Options())  # what is as it is by default says nothing: new options change no terms
+    shared = {name: value for name, value in as_dict(first).items() if name not in own and value != default[name]}
     usual = {name: checked({"preset": first.preset, "model": name}) for name in chosen}
     changed = {
         f"{name} {size}": str(getattr(one, size))
@@ -201,17 +209,35 @@ def with_earlier(found: Sequence[Compared], folder: Path) -> list[Compared]:
     """And what is known of other systems from earlier commands of the same terms, all in the order of the tables."""
     known = {one.system: one for one in found}
     terms = {one.terms for one in found}
-    try:
-        before = json.loads((folder / "comparison.json").read_text())
-        for told in before["systems"]:
-            about = {name: told[said] for name, said in IN_JSON.items()}
-            rows = [row for row in before["rows"] if row["model"] == about["system"]]
-            there = (folder / about["system"] / WEIGHTS).exists()
-            if about["terms"] in terms and not about["error"] and there:
-                known.setdefault(about["system"], Compared(rows=rows, **about))
-    except (OSError, ValueError, KeyError, TypeError):  # none, or of another version: it is written anew
-        pass
+    for name in (NAME, *(f"{NAME}-{term}" for term in terms)):
+        for one in _read(folder / f"{name}.json"):
+            if one.terms in terms and not one.error and (folder / one.system / WEIGHTS).exists():
+                known.setdefault(one.system, one)
     return [known[name] for name in SYSTEMS if name in known]
+
+
+def _read(path: Path) -> list[Compared]:
+    """What a command has written; nothing if there is none, or if it is of another version: it is written anew."""
+    try:
+        before = json.loads(path.read_text())
+        return [
+            Compared(
+                rows=[row for row in before["rows"] if row["model"] == told["model"]],
+                **{name: told[said] for name, said in IN_JSON.items()},
+            )
+            for told in before["systems"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _set_aside(folder: Path, terms: str) -> None:
+    """A comparison of other terms keeps its figures, under a name that says whose they are."""
+    others = {one.terms for one in _read(folder / f"{NAME}.json") if one.rows} - {terms}
+    for other in sorted(others)[:1]:
+        for file in folder.glob(f"{NAME}.*"):
+            with readable_os_errors(file):
+                file.replace(file.with_name(f"{NAME}-{other}{file.suffix}"))
 
 
 def comparison(found: Sequence[Compared]) -> str:
@@ -251,13 +277,17 @@ def as_json(found: Sequence[Compared]) -> dict[str, Any]:
 
 
 def write_comparison(found: Sequence[Compared], folder: Path) -> None:
-    """comparison.md, .json, and the rows as .csv and .tex; systems of earlier commands in this folder stay in them."""
+    """comparison.md, .json, and the rows as .csv and .tex; systems of earlier commands in this folder stay in them.
+
+    Those of other terms (another budget, other masks, another judge) go on in files of their own.
+    """
+    _set_aside(folder, found[0].terms)
     found = with_earlier(found, folder)
     rows = [row for one in found for row in one.rows]
     texts = {".md": comparison(found), ".json": json.dumps(as_json(found), indent=1, allow_nan=False)}
     texts.update({suffix: FORMATS[suffix](rows) for suffix in (".csv", ".tex") if rows})
     for suffix, text in texts.items():
-        with whole_file(folder / f"comparison{suffix}") as temporary:
+        with whole_file(folder / f"{NAME}{suffix}") as temporary:
             temporary.write_text(text)
 
 

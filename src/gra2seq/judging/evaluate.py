@@ -197,8 +197,9 @@ def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
     about = hashlib.sha256(json.dumps(what).encode()).hexdigest()
     store = dataset.store.path
     path = store.parent / f"{store.name}.masks" / f"{dataset.name}-{split}-{about[:12]}.safetensors"
-    if path.exists():
-        return Draws.load(path)
+    with suppress(UserError):  # a damaged file is written anew: the seed says the same
+        if path.exists():
+            return Draws.load(path)
     draws = Draws.make(count, MASK_SEED, nodes)
     with suppress(UserError):  # beside a store of others nothing can be written: the seed says the same
         draws.save(path)

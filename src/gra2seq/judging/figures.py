@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from gra2seq.data.batches import content_seed, generator
+from gra2seq.data.batches import as_learnt, content_seed, generator
 from gra2seq.data.datasets import Dataset
 from gra2seq.errors import UserError
 from gra2seq.model import Model, mask_draws
@@ -141,7 +141,8 @@ def draw_healing(
     axes = figure.subplots(len(rows), len(sketches), squeeze=False)
     for column, sketch in enumerate(sketches):
         _strokes(axes[0, column], sketch)
-        seen = look(sketch, model.recipe.canvas, draws[column], mask, nodes=model.recipe.nodes)
+        learnt = as_learnt(sketch, model.recipe)
+        seen = look(learnt, model.recipe.canvas, draws[column], mask, nodes=model.recipe.nodes)
         axes[1, column].imshow(1 - inner_view(seen.canvas, model.recipe.canvas), cmap="gray", vmin=0, vmax=1)
         for sample in range(samples):
             _strokes(axes[2 + sample, column], healed[column * samples + sample])
@@ -174,7 +175,8 @@ def draw_clusters(model: Model, sketches: Sequence[Sketch], out: str | Path, sho
         best = np.argsort(-np.where(likeness.argmax(axis=1) == cluster, likeness[:, cluster], -np.inf))
         for axis, patch in zip(row, best[: min(shown, sizes[cluster])], strict=False):
             sketch, number = whose[patch]
-            views = look(sketch, model.recipe.canvas, nodes=model.recipe.nodes).views
+            learnt = as_learnt(sketch, model.recipe)
+            views = look(learnt, model.recipe.canvas, nodes=model.recipe.nodes).views
             axis.imshow(1 - views[1 + number], cmap="gray", vmin=0, vmax=1)
         for axis in row:
             _bare(axis)

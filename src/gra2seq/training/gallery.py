@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gra2seq.data.batches import Recipe
+from gra2seq.data.batches import Recipe, as_learnt
 from gra2seq.model import Model
 from gra2seq.sketch.canvas import grey_view
 from gra2seq.sketch.masking import Hole, damage, wiped
@@ -40,5 +40,6 @@ def damaged_picture(
 ) -> Picture:
     """What the encoder sees of a sketch: its wiped canvas, black on white."""
     canvas = recipe.canvas
-    pixels = wiped(damage(sketch, canvas, draws, probability, nodes=recipe.nodes, holes=holes))
+    seen = as_learnt(sketch, recipe)
+    pixels = wiped(damage(seen, canvas, draws, probability, nodes=recipe.nodes, holes=holes))
     return np.asarray(PAPER - grey_view(pixels, canvas, size), np.uint8)

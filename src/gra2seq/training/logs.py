@@ -72,7 +72,7 @@ def _keep_up_to(path: Path, step: int) -> None:
     if not path.exists():
         return
     kept = []
-    for line in path.read_text().splitlines():
+    for line in path.read_text(errors="replace").splitlines():
         try:
             if int(json.loads(line)["step"]) <= step:
                 kept.append(line)

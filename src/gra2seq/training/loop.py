@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 from lightning_fabric import Fabric
+from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor, nn
 
 from gra2seq.data.batches import Batch, Schedule, Share, Steps, prepare, stream
@@ -33,6 +34,7 @@ from gra2seq.models.sketch_model import SketchModel
 from gra2seq.options import JUDGE, Options
 from gra2seq.sketch.masking import Draws
 from gra2seq.training import checkpoint, manifest
+from gra2seq.training.alone import alone
 from gra2seq.training.average import Average
 from gra2seq.training.gallery import write_gallery
 from gra2seq.training.logs import Logs
@@ -108,13 +110,27 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     if len(dataset.train) == 0:
         raise UserError(f"{dataset.name} has no sketch in its train split: nothing to learn from")
 
-    fabric = Fabric(
-        accelerator=options.accelerator,
-        devices=options.devices,
-        num_nodes=options.num_nodes,
-        precision=options.precision,  # type: ignore[arg-type]
-        strategy="ddp" if options.devices * options.num_nodes > 1 else "auto",
-    )
+    with alone(run) if manifest.rank() == 0 else nullcontext():
+        return _train(options, run, dataset, _fabric(options), resume, watch)
+
+
+def _fabric(options: Options) -> Fabric:
+    try:
+        return Fabric(
+            accelerator=options.accelerator,
+            devices=options.devices,
+            num_nodes=options.num_nodes,
+            precision=options.precision,  # type: ignore[arg-type]
+            strategy="ddp" if options.devices * options.num_nodes > 1 else "auto",
+        )
+    except (RuntimeError, ValueError, MisconfigurationException) as error:
+        raise UserError(
+            f"accelerator={options.accelerator} with devices={options.devices} is not to be had here "
+            f"({str(error).strip().splitlines()[0]}): leave it auto, or give cpu"
+        ) from error
+
+
+def _train(options: Options, run: Path, dataset: Dataset, fabric: Fabric, resume: bool, watch: Watch | None) -> Path:
     fabric.launch()
     torch.manual_seed(options.seed)
     network = network_of(options, dataset.categories)
@@ -123,8 +139,7 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
         other = run if begun else model_folder(options.start)
         if not begun:
             _start(options, network, other, watch if fabric.is_global_zero else None)
-        about = checkpoint.read_json(other / checkpoint.CONFIG, "model configuration")
-        dataset = replace(dataset, unit=float(about["scale"]))  # its weights know offsets in this unit
+        dataset = replace(dataset, unit=manifest.scale_of(other))  # its weights know offsets in this unit
     optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate, betas=BETAS, eps=EPSILON, fused=True)
 
     state = Progress()
@@ -139,7 +154,7 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     module, prepared = fabric.setup(network, optimizer)
     if begun:
         # Now that the weights are on their device: Adam's moments belong beside them.
-        state = Progress(**checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer, average))
+        state = _progress(run, checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer, average))
     fabric.barrier()  # all have read before one writes
     if fabric.is_global_zero:
         checkpoint.write_json(run / checkpoint.CONFIG, manifest.config(options, dataset))
@@ -149,6 +164,8 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
 
     with Stopping() as stopping, Logs(run, state.step, writing=fabric.is_global_zero) as logs:
         _steps(fabric, module, network, prepared, average, options, dataset, state, logs, watch, stopping)
+    if fabric.is_global_zero and state.finished and not (run / checkpoint.WEIGHTS).exists():
+        raise UserError(f"{run}: no validation gave a finite loss, so no weights were kept: lower learning_rate")
     if fabric.is_global_zero and state.finished and options.model == JUDGE and len(dataset.test):
         checkpoint.load_weights(run / checkpoint.WEIGHTS, network)
         test = Validation(options, dataset, network, dataset.test, most=len(dataset.test))
@@ -156,6 +173,13 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
         checkpoint.write_json(run / TEST, figures)  # its accuracy is the ceiling of every Rec it gives
     fabric.barrier()
     return run
+
+
+def _progress(run: Path, told: dict[str, Any]) -> Progress:
+    try:
+        return Progress(**told)
+    except TypeError as error:
+        raise UserError(f"{run / checkpoint.LAST} is of another version ({error}): train again with run=…") from error
 
 
 def _start(options: Options, network: nn.Module, other: Path, watch: Watch | None) -> None:
@@ -195,10 +219,19 @@ def _steps(
     if len(short) < len(dataset.train) and watch is not None and fabric.is_global_zero:
         left_out = len(dataset.train) - len(short)
         watch(_note(state, options, f"{left_out} sketches of over {options.max_points} points are left out"))
+    if len(short) < options.batch and watch is not None and fabric.is_global_zero:
+        watch(_note(state, options, f"{len(short)} sketches do not fill a batch of {options.batch}: they are repeated"))
 
     if state.finished and is_finished(options, state):
         if watch is not None and fabric.is_global_zero:
-            watch(_note(state, options, f"the run is finished at step {state.step}: raise max_steps to go on"))
+            watch(_note(state, options, f"the run is finished at step {state.step} ({_limit(options, state)})"))
+        return
+    if state.step >= options.max_steps:  # it was stopped beyond what is now its end
+        state.finished = True
+        if validate is not None:
+            with average.used() if average is not None else nullcontext():
+                validate(state, logs, run)
+            checkpoint.save_checkpoint(run / checkpoint.LAST, network, optimizer, vars(state), average)
         return
     module.train()
     started, before = time.perf_counter(), state.seconds
@@ -256,6 +289,15 @@ def is_finished(options: Options, state: Progress) -> bool:
     return state.step >= options.max_steps or out_of_time or bool(options.patience and state.stale >= options.patience)
 
 
+def _limit(options: Options, state: Progress) -> str:
+    """The limit that ended it, for those who want to move it."""
+    if state.step >= options.max_steps:
+        return f"max_steps={options.max_steps}"
+    if options.max_minutes and state.seconds >= 60 * options.max_minutes:
+        return f"max_minutes={options.max_minutes:g}"
+    return f"patience={options.patience}"
+
+
 def _time_is_up(fabric: Fabric, options: Options, state: Progress) -> bool:
     """Process 0's clock decides for all."""
     if not options.max_minutes:
@@ -266,7 +308,7 @@ def _time_is_up(fabric: Fabric, options: Options, state: Progress) -> bool:
 def seconds_left(options: Options, state: Progress, speed: float) -> float:
     """To the last step at this speed (sketches a second), or to the end of the time given."""
     steps = (options.max_steps - state.step) * options.batch / speed if speed > 0 else math.nan
-    return min(steps, 60 * options.max_minutes - state.seconds) if options.max_minutes else steps
+    return min(steps, max(60 * options.max_minutes - state.seconds, 0.0)) if options.max_minutes else steps
 
 
 def _numbered(steps: Steps, start: int, options: Options) -> Iterator[tuple[int, Batch]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gra2seq.data.datasets import Dataset
 from gra2seq.errors import UserError
@@ -16,6 +17,7 @@ from gra2seq.options import IN_USE, Options, as_dict
 from gra2seq.options import options as checked
 from gra2seq.training.checkpoint import CONFIG, read_json, write_json
 
+T = TypeVar("T")
 MANIFEST = "manifest.json"
 LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
 # Options that may change between the stretches of one run: where and how long, not what.
@@ -36,7 +38,7 @@ def config(options: Options, dataset: Dataset) -> dict[str, Any]:
 def write(run: Path, options: Options, dataset: Dataset, resumed_at: int | None) -> None:
     """One entry a stretch: a resumed run keeps the entries before."""
     path = run / MANIFEST
-    stretches = read_json(path, "manifest")["stretches"] if path.exists() and resumed_at is not None else []
+    stretches = _field(path, "stretches", list) if path.exists() and resumed_at is not None else []
     stretches.append(
         {
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -66,17 +68,29 @@ def options_of_stretches(run: Path) -> list[dict[str, Any]]:
 
 def check_same_run(run: Path, options: Options, dataset: Dataset) -> None:
     """Resuming with other data or another network would not be the same run: say what differs."""
-    before = read_json(run / CONFIG, "configuration of the run")
-    now, then = (
-        as_dict(options),
-        as_dict(checked(dict(before["options"]))),
-    )  # options newer than the run: their defaults
+    before, data = _field(run / CONFIG, "options", dict), _field(run / CONFIG, "dataset", dict)
+    now, then = as_dict(options), as_dict(checked(before))  # options newer than the run: their defaults
     changed = [name for name in now if name not in FREE and then[name] != now[name]]
     if changed:
         what = ", ".join(f"{name} was {then[name]!r}, is {now[name]!r}" for name in changed)
         raise UserError(f"cannot resume {run} with other options ({what}): start a new run with run=…")
-    if before["dataset"]["store"] != dataset.store.hash:
+    if data.get("store") != dataset.store.hash:
         raise UserError(f"cannot resume {run}: its data were other drawings; give the same data=…")
+
+
+def scale_of(run: Path) -> float:
+    """The unit of the offsets that a model has learnt."""
+    scale = float(_field(run / CONFIG, "scale", float))
+    if not 0 < scale < math.inf:
+        raise UserError(f"{run / CONFIG} has scale {scale}, which is no unit: restore it from a copy")
+    return scale
+
+
+def _field(path: Path, name: str, kind: type[T]) -> T:
+    value = read_json(path, "record of a run").get(name)
+    if not isinstance(value, kind):
+        raise UserError(f"{path} is damaged (its {name!r} is not there): restore it from a copy or train again")
+    return value
 
 
 def commit() -> str:
