@@ -44,6 +44,7 @@ class Options:
     pen: int = 16
     nodes: int = 20
     snap: int = 1  # pixels of a grid that patch centres are moved to; more is faster: overlapping patches share blocks
+    spread: bool = False  # of more than `nodes` centres take some evenly along the pen's way, not the first ones
     paper: float = 0.0  # value of blank paper; released code: -1
     ink: float = 1.0
     max_points: int = 250  # longer sketches are left out of training
@@ -127,7 +128,7 @@ class Options:
         sees = SYSTEMS[self.model].sees if self.model in SYSTEMS else ("patches",)
         return Recipe(
             scale=scale,
-            canvas=Canvas(self.side, self.pen, self.patch, self.snap),
+            canvas=Canvas(self.side, self.pen, self.patch, self.snap, self.spread),
             nodes=self.nodes,
             code=self.code,
             mask=(self.mask, self.mask if self.mask_to is None else self.mask_to),

@@ -97,6 +97,20 @@ def test_masks_nest():
         assert not (few & ~many).any()
 
 
+def test_centres_may_be_spread_over_the_whole_way():
+    canvas = Canvas(spread=True)
+    zigzag = Sketch.from_strokes([[[x, x % 2] for x in range(201)], [[0, 9], [5, 9]]])  # 51 centres, and one more
+    every = look(zigzag, CANVAS, nodes=100).centres
+    spread, first = look(zigzag, canvas).centres, look(zigzag, CANVAS).centres
+    assert len(every) == 52
+    assert (first == every[:20]).all()
+    assert (spread[[0, -1]] == every[[0, -1]]).all(), "from the first to the last"
+    numbers = [int(np.flatnonzero((every == centre).all(axis=1))[0]) for centre in spread]
+    assert set(np.diff(numbers)) == {2, 3}, "51 steps in 19"
+    few = doodle("cat", 0)
+    assert (look(few, canvas, nodes=100).centres == look(few, CANVAS, nodes=100).centres).all()
+
+
 def test_the_first_patches_have_the_same_numbers_in_every_model():
     few, usual, many = (Draws.make(7, seed=1, nodes=nodes).numbers for nodes in (8, 20, 64))
     assert few.shape == (7, 8)

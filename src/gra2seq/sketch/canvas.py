@@ -25,6 +25,7 @@ class Canvas:
     pen: int = 16  # thickness: 0.025 x side (released code)
     patch: int = 256
     snap: int = 1  # patch centres go to the nearest of a grid of so many pixels: overlapping patches then share blocks
+    spread: bool = False  # of too many patch centres those are kept that lie evenly along the way, not the first
     wiped: float = 0.4  # side of what a masked centre loses, of `side`: the paper's patch, for every system alike
 
     @property

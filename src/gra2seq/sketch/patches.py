@@ -14,11 +14,16 @@ Centres = NDArray[np.int32]  # (n, 2) x, y on the padded canvas
 
 
 def centres(walk: Walk, most: int = NODES) -> Centres:
-    """Centres in drawing order, the first `most` of them. A sketch with few segments has fewer."""
+    """Centres in drawing order, no more than `most`: the first of them, or some spread over the whole way.
+
+    A sketch with few segments has fewer.
+    """
     starts = np.cumsum(walk.lengths) - walk.lengths
     step = np.arange(len(walk.points)) - np.repeat(starts, walk.lengths)  # of the point within its stroke
-    chosen: Centres = walk.points[step % SEGMENTS_PER_PATCH == 0][:most]
-    return chosen
+    every: Centres = walk.points[step % SEGMENTS_PER_PATCH == 0]
+    if walk.canvas.spread and len(every) > most:
+        return every[np.linspace(0, len(every) - 1, most).round().astype(np.int64)]
+    return every[:most]
 
 
 def snapped(at: Centres, canvas: Canvas) -> Centres:
