@@ -60,7 +60,8 @@ class Options:
 
     # the network
     channels: tuple[int, ...] = (8, 32, 64, 128, 256, 512, 512)
-    picture: int = 48  # side in pixels of what picture models see
+    picture: int = 48  # side in pixels of what picture models see, and of what is painted
+    paint: float = 0.0  # weight of a term for painting the whole picture from SP-gra2seq's code, in training alone
     stroke_hidden: int = 256  # each way, of the LSTM that reads strokes
     embedding: int = 64  # of a lattice point's column, and of its row
     links: str = "synonymous"
@@ -142,7 +143,7 @@ class Options:
             points=MOST_POINTS if "lattice points" in sees else 0,
             strokes="strokes" in sees,
             picture=self.picture if "picture" in sees else 0,
-            painted=self.model in PAINTERS,
+            painted=self.picture if self.model in PAINTERS or self.paint else 0,
             wobble=self.mixtures + 3 if self.model == "sketch-healer-2" else 0,
         )
 
@@ -235,7 +236,7 @@ _AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding"
                  "rounds", "batch", "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every",
                  "validate_sketches", "max_steps")  # fmt: skip
 _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "turn",
-                  "max_minutes", "cluster_rate", "cluster_weight", "least_learning_rate",
+                  "max_minutes", "paint", "cluster_rate", "cluster_weight", "least_learning_rate",
                   "least_pen_temperature")  # fmt: skip
 _AT_MOST = {"seed": 2**63 - 1, "threads": 1024, "workers": 1024, "batch": 2**16, "decay": 1, "cluster_rate": 1,
             "jitter": 255}  # fmt: skip
@@ -298,7 +299,11 @@ def options(values: Mapping[str, Any]) -> Options:
 def _check_system(chosen: Options) -> None:
     """What a system cannot be asked."""
     sees = SYSTEMS[chosen.model].sees if chosen.model in SYSTEMS else ()
-    if chosen.model in PAINTERS and chosen.picture % HALVINGS:
+    if chosen.paint and chosen.model != Options.model:
+        raise UserError(
+            f"paint={chosen.paint} is for {Options.model}; {chosen.model} is as its authors made it: paint=0"
+        )
+    if (chosen.model in PAINTERS or chosen.paint) and chosen.picture % HALVINGS:
         raise UserError(f"picture={chosen.picture} must be a multiple of {HALVINGS} for {chosen.model}: it is painted")
     if chosen.model == "rpcl-pix2seq" and chosen.clusters < 1:
         raise UserError("clusters=0 leaves rpcl-pix2seq without its mixture: give it 1 or more")

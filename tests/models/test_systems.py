@@ -13,7 +13,7 @@ from gra2seq.model import untrained
 from gra2seq.models import build
 from gra2seq.models.rpcl_pix2seq import KL_LAG, PICTURE_WEIGHT
 from gra2seq.models.rpcl_pix2seq import KL_RATE as RPCL_KL_RATE
-from gra2seq.models.sketch_model import Encoding
+from gra2seq.models.sketch_model import Encoding, sampled
 from gra2seq.models.sketch_rnn import KL, KL_FREE, KL_RATE, KL_WEIGHT
 from gra2seq.nn import gaussian_mixture as mixture
 from gra2seq.nn.gaussian import standard_kl
@@ -125,16 +125,16 @@ def test_the_mixture_outlives_the_beginning_of_a_training(monkeypatch):
     monkeypatch.setattr(mixture, "CALM", 70)
     picked = tiny("rpcl-pix2seq", clusters=20, picture=16)
     torch.manual_seed(0)
-    encoder = build(picked).encoder.train()
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=3e-3)
+    network = build(picked).train()
+    optimizer = torch.optim.Adam(network.parameters(), lr=3e-3)
     batches = [batch_for(picked, sketches=list(doodles(16, seed=seed))) for seed in range(4)]
     living = []
     for step in range(130):
-        found = encoder(batches[step % 4])
+        terms, watch = network(batches[step % 4])
         optimizer.zero_grad()
-        sum(found.terms.values()).backward()
+        (terms["kl"] + terms["picture"]).backward()  # encoder and painter alone
         optimizer.step()
-        living.append(int(found.watch["components"]))
+        living.append(int(watch["components"]))
     assert living[65] <= 6, "else this test shows nothing"
     assert living[-1] > 10
 
@@ -288,9 +288,26 @@ def test_painters_paint_the_undamaged_drawing():
         assert (damaged.pictures.sum() < whole.pictures.sum()).all()
 
 
+def test_sp_gra2seq_can_learn_to_paint_and_does_not_in_use():
+    """The term is the painter's own loss times its weight, and its gradient reaches the patches through the code."""
+    chosen = tiny("sp-gra2seq", paint=0.5)
+    network, batch = build(chosen), batch_for(chosen)
+    assert batch.painted.shape[1:] == (chosen.picture, chosen.picture)
+    terms, _ = network(batch)
+    encoding = network.encoder(batch)
+    code = sampled(encoding.mean, encoding.log_variance, batch.noise)
+    assert torch.allclose(terms["picture"], 0.5 * network.extra.paint.loss(code, batch.painted), rtol=1e-4)
+    terms["picture"].backward()
+    assert network.encoder.graph.embed.weights[0].grad.abs().max() > 0
+    assert "picture" not in build(tiny("sp-gra2seq"))(batch_for(tiny("sp-gra2seq")))[0]
+    assert prepare(SKETCHES, chosen.recipe(30.0), with_rows=False).painted.numel() == 0
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
+        ({"paint": 0.5, "model": "sketch-healer"}, "as its authors made it"),
+        ({"paint": 0.5, "picture": 50}, "multiple of 16"),
         ({"model": "song", "picture": 50}, "multiple of 16"),
         ({"model": "rpcl-pix2seq", "picture": 4}, "multiple of 16"),
         ({"model": "rpcl-pix2seq", "clusters": 0}, "mixture"),

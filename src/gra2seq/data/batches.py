@@ -56,7 +56,7 @@ class Recipe:
     points: int = 0  # of a lattice on ink, at most, for models that see those
     strokes: bool = False  # what is left of the strokes, for models that see them
     picture: int = 0  # side of a picture of the whole sketch, for models that see one
-    painted: bool = False  # and of the undamaged one, for models that paint it
+    painted: int = 0  # and of the undamaged one, for models that learn to paint it
     wobble: int = 0  # Gumbel numbers a row, for models whose drawings a gradient passes through
     augment: bool = False  # it is the judge's: of the undamaged sketch, changed a little in training
     categories: tuple[str, ...] = ()  # what labels count through
@@ -218,7 +218,7 @@ def prepare(
         strokes=strokes,
         stroke_rows=stroke_rows_,
         pictures=_pictures(sketches, lost, recipe, generators),
-        painted=_painted(lost, recipe),
+        painted=_painted(lost, recipe, with_rows),
         wobble=_wobble(sketches, recipe, generators),
         labels=_labels(sketches, recipe.categories),
         names=tuple(sketch.key for sketch in sketches),
@@ -240,10 +240,10 @@ def _pictures(
     return torch.from_numpy(np.stack(drawn))
 
 
-def _painted(lost: Sequence[Damage], recipe: Recipe) -> Tensor:
-    if not recipe.painted:
+def _painted(lost: Sequence[Damage], recipe: Recipe, learning: bool) -> Tensor:
+    if not recipe.painted or not learning:
         return torch.empty(len(lost), 0, 0, dtype=torch.uint8)
-    return torch.from_numpy(np.stack([grey_view(draw(gone.walk), recipe.canvas, recipe.picture) for gone in lost]))
+    return torch.from_numpy(np.stack([grey_view(draw(gone.walk), recipe.canvas, recipe.painted) for gone in lost]))
 
 
 def _wobble(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random.Generator] | None) -> Tensor | None:

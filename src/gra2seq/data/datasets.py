@@ -329,7 +329,7 @@ def _fingerprint(path: Path) -> tuple[str, int, int]:
 
 def _title(source: str | Path | Sequence[str | Path]) -> str:
     """What the data are called, also in names of files: cat, cat+car, cat+2-more."""
-    if isinstance(source, str) and source.startswith("doodles"):
+    if isinstance(source, str) and source.partition(":")[0] == "doodles":
         return source
     every = [source] if isinstance(source, str | Path) else list(source)
     first, *more = (_stem(Path(one).absolute()) for one in every or ["none"])

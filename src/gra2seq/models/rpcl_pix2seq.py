@@ -5,10 +5,10 @@ from __future__ import annotations
 from torch import nn
 
 from gra2seq.data.batches import Batch
-from gra2seq.models.sketch_model import Code, Encoding, SketchModel, decoder_of, sampled
+from gra2seq.models.sketch_model import Code, Encoding, Painting, SketchModel, decoder_of
 from gra2seq.nn.gaussian import RisingWeight
 from gra2seq.nn.gaussian_mixture import GaussianMixture
-from gra2seq.nn.picture_cnn import PictureCNN, PicturePainter, rpcl_cnn
+from gra2seq.nn.picture_cnn import PictureCNN, rpcl_cnn
 from gra2seq.options import Options
 
 KL_LAG, KL_RATE = 0.999, 0.9999  # the mixture KL's weight rises as 1 - 0.999 x 0.9999^step
@@ -17,20 +17,17 @@ ALIVE = 0.1  # a component with less than a tenth of an equal weight is dead
 
 
 class MixturePicture(nn.Module):
-    """A picture of what is left -> a code near one of the Gaussians, from which the picture can be painted again."""
+    """A picture of what is left -> a code near one of the Gaussians."""
 
-    def __init__(self, see: PictureCNN, code: Code, prior: GaussianMixture, paint: PicturePainter) -> None:
+    def __init__(self, see: PictureCNN, code: Code, prior: GaussianMixture) -> None:
         super().__init__()
-        self.see, self.code, self.prior, self.paint = see, code, prior, paint
+        self.see, self.code, self.prior = see, code, prior
         self.rising = RisingWeight(KL_LAG, KL_RATE)
 
     def forward(self, batch: Batch) -> Encoding:
         mean, log_variance = self.code(self.see(batch.pictures))
         weight = self.rising()
-        terms = {
-            "kl": weight * mean.shape[-1] * self.prior.kl(mean, log_variance),
-            "picture": PICTURE_WEIGHT * self.paint.loss(sampled(mean, log_variance, batch.noise), batch.painted),
-        }
+        terms = {"kl": weight * mean.shape[-1] * self.prior.kl(mean, log_variance)}
         if self.training:
             self.rising.tick_()
             self.prior.update_(mean.detach())
@@ -44,6 +41,5 @@ def rpcl_pix2seq(options: Options) -> SketchModel:
         see,
         Code(see.dim, options.code, 0.0),
         GaussianMixture(max(options.clusters, 1), options.code),
-        PicturePainter(options.code, options.picture),
     )
-    return SketchModel(encoder, decoder_of(options))
+    return SketchModel(encoder, decoder_of(options), Painting(options.code, options.picture, PICTURE_WEIGHT))

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from gra2seq.data.batches import Batch
 from gra2seq.nn.decoder import StrokeDecoder
 from gra2seq.nn.mixture import PenMove
+from gra2seq.nn.picture_cnn import PicturePainter
 from gra2seq.options import Options
 from gra2seq.sketch.strokes import END
 
@@ -45,6 +46,17 @@ class Drawn:
     code: Tensor  # (B, code) that was drawn from
     moves: PenMove  # (B, T)
     decoder: StrokeDecoder
+
+
+class Painting(nn.Module):
+    """An extra term: the undamaged picture, painted from the code."""
+
+    def __init__(self, code: int, side: int, weight: float) -> None:
+        super().__init__()
+        self.paint, self.weight = PicturePainter(code, side), weight
+
+    def forward(self, drawn: Drawn) -> dict[str, Tensor]:
+        return {"picture": self.weight * self.paint.loss(drawn.code, drawn.batch.painted)}
 
 
 class SketchModel(nn.Module):

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from gra2seq.data.batches import Batch
 from gra2seq.models.graph_encoder import Graph, GraphEncoder, graph_encoder_of
-from gra2seq.models.sketch_model import Code, Encoding, SketchModel, decoder_of
+from gra2seq.models.sketch_model import Code, Encoding, Painting, SketchModel, decoder_of
 from gra2seq.nn.centroids import Centroids
 from gra2seq.options import Options
 
@@ -50,4 +50,5 @@ def sp_gra2seq(options: Options) -> SketchModel:
         options.cluster_weight,
         options.cluster_form,
     )
-    return SketchModel(encoder, decoder_of(options))
+    extra = Painting(options.code, options.picture, options.paint) if options.paint else None
+    return SketchModel(encoder, decoder_of(options), extra)

@@ -103,15 +103,26 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     if options.threads:
         torch.set_num_threads(options.threads)
     run = Path(options.run)
-    taken = any((run / name).exists() for name in (checkpoint.LAST, checkpoint.WEIGHTS))
-    if taken and not resume and manifest.rank() == 0:
-        raise UserError(f"{run} holds a model already: go on with --resume, or choose another folder with run=…")
+    if manifest.rank() == 0:
+        _check_folder(run, resume)
     dataset = open_dataset(options.data, name=options.dataset or None)
     if len(dataset.train) == 0:
         raise UserError(f"{dataset.name} has no sketch in its train split: nothing to learn from")
 
-    with alone(run) if manifest.rank() == 0 else nullcontext():
-        return _train(options, run, dataset, _fabric(options), resume, watch)
+    fabric = _fabric(options)
+    if not _leads(fabric):
+        return _train(options, run, dataset, fabric, resume, watch)
+    with alone(run):
+        _check_folder(run, resume)  # again: another training may have ended there while the data were made ready
+        return _train(options, run, dataset, fabric, resume, watch)
+
+
+def _check_folder(run: Path, resume: bool) -> None:
+    """There is a run to go on with, or room for a new one."""
+    if resume and not (run / checkpoint.CONFIG).exists():
+        raise UserError(f"{run} holds no run: nothing to resume; leave --resume out to start")
+    if not resume and any((run / name).exists() for name in (checkpoint.LAST, checkpoint.WEIGHTS)):
+        raise UserError(f"{run} holds a model already: go on with --resume, or choose another folder with run=…")
 
 
 def _fabric(options: Options) -> Fabric:
@@ -123,11 +134,16 @@ def _fabric(options: Options) -> Fabric:
             precision=options.precision,  # type: ignore[arg-type]
             strategy="ddp" if options.devices * options.num_nodes > 1 else "auto",
         )
-    except (RuntimeError, ValueError, MisconfigurationException) as error:
+    except (ImportError, RuntimeError, ValueError, MisconfigurationException) as error:
         raise UserError(
             f"accelerator={options.accelerator} with devices={options.devices} is not to be had here "
             f"({str(error).strip().splitlines()[0]}): leave it auto, or give cpu"
         ) from error
+
+
+def _leads(fabric: Fabric) -> bool:
+    """Before the launch, whatever started the processes: only one of them will be number 0."""
+    return fabric.node_rank == 0 and fabric.local_rank == 0
 
 
 def _train(options: Options, run: Path, dataset: Dataset, fabric: Fabric, resume: bool, watch: Watch | None) -> Path:
@@ -145,8 +161,6 @@ def _train(options: Options, run: Path, dataset: Dataset, fabric: Fabric, resume
     state = Progress()
     average = Average(network, options.average) if options.average else None
     if resume:
-        if not (run / checkpoint.CONFIG).exists():
-            raise UserError(f"{run} holds no run: nothing to resume; leave --resume out to start")
         manifest.check_same_run(run, options, dataset)
     elif fabric.is_global_zero:
         with readable_os_errors(run):
@@ -164,14 +178,15 @@ def _train(options: Options, run: Path, dataset: Dataset, fabric: Fabric, resume
 
     with Stopping() as stopping, Logs(run, state.step, writing=fabric.is_global_zero) as logs:
         _steps(fabric, module, network, prepared, average, options, dataset, state, logs, watch, stopping)
-    if fabric.is_global_zero and state.finished and not (run / checkpoint.WEIGHTS).exists():
-        raise UserError(f"{run}: no validation gave a finite loss, so no weights were kept: lower learning_rate")
-    if fabric.is_global_zero and state.finished and options.model == JUDGE and len(dataset.test):
+    kept = (run / checkpoint.WEIGHTS).exists()
+    if fabric.is_global_zero and kept and state.finished and options.model == JUDGE and len(dataset.test):
         checkpoint.load_weights(run / checkpoint.WEIGHTS, network)
         test = Validation(options, dataset, network, dataset.test, most=len(dataset.test))
         figures = {**test.losses(), "sketches": len(test.indices), "categories": list(dataset.categories)}
         checkpoint.write_json(run / TEST, figures)  # its accuracy is the ceiling of every Rec it gives
     fabric.barrier()
+    if fabric.is_global_zero and state.finished and not kept:  # behind the barrier: nobody waits for one who raised
+        raise UserError(f"{run}: no validation gave a finite loss, so no weights were kept: lower learning_rate")
     return run
 
 

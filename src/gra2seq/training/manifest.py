@@ -80,13 +80,13 @@ def check_same_run(run: Path, options: Options, dataset: Dataset) -> None:
 
 def scale_of(run: Path) -> float:
     """The unit of the offsets that a model has learnt."""
-    scale = float(_field(run / CONFIG, "scale", float))
+    scale = float(_field(run / CONFIG, "scale", (float, int)))
     if not 0 < scale < math.inf:
         raise UserError(f"{run / CONFIG} has scale {scale}, which is no unit: restore it from a copy")
     return scale
 
 
-def _field(path: Path, name: str, kind: type[T]) -> T:
+def _field(path: Path, name: str, kind: type[T] | tuple[type[T], ...]) -> T:
     value = read_json(path, "record of a run").get(name)
     if not isinstance(value, kind):
         raise UserError(f"{path} is damaged (its {name!r} is not there): restore it from a copy or train again")
