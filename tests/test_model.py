@@ -10,11 +10,14 @@ import pytest
 from safetensors.numpy import load_file
 
 import gra2seq
+from gra2seq.data.batches import as_learnt, prepare
 from gra2seq.data.doodles import CATEGORIES, doodles
 from gra2seq.errors import UserError
 from gra2seq.judging.chamfer import chamfer
-from gra2seq.model import PACKED, SHIPPED, pack
+from gra2seq.model import PACKED, SHIPPED, laid_over, mask_draws, pack
 from gra2seq.nn.decoder import draw_rows
+from gra2seq.sketch.simplify import resample
+from gra2seq.sketch.strokes import Sketch
 
 DRAWINGS = Path(__file__).parent.parent / "examples" / "drawings"
 
@@ -123,12 +126,18 @@ def test_what_a_sketch_becomes_does_not_depend_on_its_place_in_the_list(tiny_run
 
 def test_what_is_no_sketch_is_said(tiny_run, tmp_path):
     model, sketch = gra2seq.load(tiny_run), next(iter(doodles(1)))
-    for wrong, said in (([("", sketch)], "take the second"), ([1], "not int")):
+    for wrong, said in (([("", sketch)], "take the second"), ([1], "not int"), (sketch, r"give \[sketch\]")):
         for use in (model.encode, model.heal):
             with pytest.raises(UserError, match=said):
                 use(wrong)
     with pytest.raises(UserError, match="seed=-1"):
         model.heal([sketch], seed=-1)
+    with pytest.raises(UserError, match="seed=-1"):
+        model.draw(model.encode([sketch]), seed=-1)
+    with pytest.raises(UserError, match="not a pair"):
+        model.graph(("", sketch))
+    np.testing.assert_array_equal(model.encode(one for one in [sketch]), model.encode([sketch]))
+    assert len(model.heal(one for one in [sketch, sketch])) == 2
     gra2seq.write(tmp_path / "alone.svg", model.heal([sketch]))
     assert len(list(gra2seq.read(tmp_path / "alone.svg"))) == 1
 
@@ -140,3 +149,68 @@ def test_a_folder_of_that_name_is_not_taken_for_the_shipped_model(tiny_run, tmp_
         gra2seq.load("shipped")
     assert gra2seq.load(tmp_path / "shipped").options.preset == "tiny"
     assert gra2seq.load().options.preset == "small"
+
+
+def test_damage_that_cannot_be_done_is_said(tiny_run):
+    model, sketches = gra2seq.load(tiny_run), list(doodles(3))
+    nodes = model.recipe.nodes
+    draws = mask_draws(sketches, 0, nodes)
+    for wrong, said in (
+        ({"mask_prob": 1.5}, "between 0 and 1"),
+        ({"mask_prob": float("nan"), "draws": draws}, "between 0 and 1"),
+        ({"draws": draws[:2]}, rf"shape \(3, {nodes}\)"),
+        ({"draws": draws[:, :-1]}, rf"shape \(3, {nodes}\)"),
+        ({"draws": draws[0]}, rf"shape \(3, {nodes}\)"),
+        ({"holes": (10, 20, 60, 60)}, "list of"),
+        ({"holes": [(10, 20, 60)]}, "list of"),
+    ):
+        for use in (model.encode, model.heal):
+            with pytest.raises(UserError, match=said):
+                use(sketches, **wrong)
+    with pytest.raises(UserError, match="masks nothing without draws"):
+        model.encode(sketches, mask_prob=0.3)
+    assert len(model.heal(sketches, mask_prob=0.3)) == 3, "it makes its own"
+
+
+def test_numbers_of_drawings_are_one_a_code(tiny_run):
+    model = gra2seq.load(tiny_run)
+    codes = model.encode(list(doodles(3)))
+    for wrong in ({"first": np.arange(2)}, {"lengths": np.array([3, 4])}):
+        with pytest.raises(UserError, match="one number for each of the 3 codes"):
+            model.draw(codes, **wrong)
+    one, other = model.draw(codes, first=np.int64(4)), model.draw(codes, first=[4, 5, 6])
+    assert all(np.array_equal(a.points, b.points) for a, b in zip(one, other, strict=True))
+
+
+def test_what_is_random_about_a_drawing_stays_when_it_is_moved_and_scaled(tiny_run):
+    model, (sketch, other) = gra2seq.load(tiny_run), doodles(2, seed=3)
+    elsewhere = sketch.with_points(sketch.points * 4 - 512)  # exact in binary numbers
+    draws = mask_draws([sketch, elsewhere, other], 1, 20)
+    assert np.array_equal(draws[0], draws[1])
+    assert not np.array_equal(draws[0], draws[2])
+    assert not np.array_equal(draws[0], mask_draws([sketch], 2, 20)[0])
+    healed = model.heal([sketch, elsewhere], mask_prob=0.3, seed=1)
+    assert np.array_equal(healed[0].lengths, healed[1].lengths)
+    np.testing.assert_allclose(healed[0].points * 4 - 512, healed[1].points, rtol=0, atol=0.1)
+
+
+def test_a_dense_drawing_is_seen_as_the_simplified_one(tiny_run):
+    """Otherwise its patches, cut at every few points, would all lie at the beginning."""
+    model, sketch = gra2seq.load(tiny_run), next(iter(doodles(1, seed=6)))
+    points, lengths = resample(sketch.points, sketch.lengths, 0.5)
+    dense = Sketch(points, lengths, sketch.category, sketch.key, sketch.parts)
+    thin = as_learnt(dense, model.recipe)
+    assert len(thin) < len(dense) / 5
+    draws = mask_draws([dense], 0, model.recipe.nodes)
+    for damage in ({}, {"draws": draws, "mask_prob": 0.4}, {"holes": [tuple(h / 2 for h in sketch.box)]}):
+        assert np.array_equal(model.encode([dense], **damage), model.encode([thin], **damage))
+    graph = model.graph(dense).nodes
+    assert np.array_equal(graph.centres, model.graph(thin).nodes.centres)
+    first_points = prepare([dense], model.recipe, with_rows=False).centres[0]
+    assert np.ptp(graph.centres[0].numpy(), axis=0).max() > 2 * np.ptp(first_points.numpy(), axis=0).max()
+    assert model.heal([dense])[0].parts == ()
+
+
+def test_whatever_is_drawn_for_a_dot_lies_in_its_place():
+    dot = Sketch(np.full((1, 2), 70.0), np.array([1]))
+    assert (laid_over(next(iter(doodles(1))), dot).points == 70).all()

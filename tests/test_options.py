@@ -58,6 +58,19 @@ def test_file_then_changes(tmp_path):
         ({"accelerator": "foo"}, "cpu"),
         ({"channels": [8, 8, 8, 0]}, "one or more"),
         ({"batch": 15, "devices": 2}, "multiple"),
+        ({"channels": [8, 8, 8, 8.5]}, "whole number"),
+        ({"channels": [8, 8, 8, True]}, "whole number"),
+        ({"seed": 2**63}, "at most"),
+        ({"threads": 1025}, "threads=1025 must be at most 1024"),
+        ({"workers": 1025}, "at most 1024"),
+        ({"batch": 2**16 + 1}, "at most 65536"),
+        ({"decay": 1.01}, "decay=1.01 must be at most 1"),
+        ({"cluster_rate": 1.5}, "at most 1"),
+        ({"cluster_rate": -0.1}, "negative"),
+        ({"jitter": 256}, "at most 255"),
+        ({"side": 80, "pen": 80}, "pen=80 is as thick as the canvas of side=80"),
+        ({"preset": "tiny", "snap": 33}, "snap=33 is wider than a patch of 32 pixels"),
+        ({"run": ""}, "run is empty"),
         ({"preset": [1]}, "unknown preset"),
         ({1: 2}, "unknown option"),
     ],
@@ -65,6 +78,12 @@ def test_file_then_changes(tmp_path):
 def test_what_is_wrong_is_said(values, words):
     with pytest.raises(UserError, match=words):
         options(values)
+
+
+def test_the_largest_values_are_allowed():
+    largest = {"seed": 2**63 - 1, "threads": 1024, "workers": 1024, "batch": 2**16, "decay": 1, "cluster_rate": 1}
+    chosen = options({**largest, "jitter": 255, "side": 80, "pen": 79, "preset": "tiny", "snap": 32})
+    assert {name: getattr(chosen, name) for name in largest} == largest
 
 
 def test_bad_files(tmp_path):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from gra2seq.data.batches import Recipe, Schedule, Share, Steps, normalised, prepare, stroke_rows
+from gra2seq.data.batches import Recipe, Schedule, Share, Steps, as_learnt, normalised, prepare, stroke_rows
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.options import options
+from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch, from_stroke5, to_stroke5
 
 SKETCHES = list(doodles(60, seed=9))
@@ -119,3 +120,12 @@ def test_random_links_belong_to_the_drawing():
     together, alone = prepare(SKETCHES[:5], recipe), prepare(SKETCHES[3:4], recipe)
     assert torch.equal(together.links[3], alone.links[0])
     assert prepare(SKETCHES[:2], Recipe(canvas=RECIPE.canvas)).links is None
+
+
+def test_what_is_dense_is_measured_by_the_moves_that_were_learnt():
+    points, lengths = resample(normalised(SKETCHES[0]), SKETCHES[0].lengths, spacing=1.0)
+    dense = Sketch(points, lengths)
+    assert len(as_learnt(dense, RECIPE)) < len(dense) / 10
+    finer = replace(RECIPE, scale=3.9)  # of a model that learnt from such moves: they are less than 4 times closer
+    assert as_learnt(dense, finer) is dense
+    assert prepare([dense], RECIPE, seeds=[(0,)]).rows.shape[1] == len(dense) + 2, "what is learnt from stays as it is"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.judging.ablate import PAPER_NAMES, VARIANTS, ablate
+from gra2seq.judging.ablate import PAPER_NAMES, VARIANTS, OtherBudget, ablate
 from gra2seq.judging.judge import Judge
 from gra2seq.judging.tables import beside_paper
 from gra2seq.models.sketch_a_net import SketchANet
@@ -54,6 +54,19 @@ def test_what_cannot_work_is_said_before_training(tmp_path, more, masks, categor
     with pytest.raises(UserError, match=said):
         ablate(chosen, lambda _: nullcontext(lambda _: None), masks=masks, judge=judge)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_last_variant_of_another_budget_is_said_before_the_first_is_trained(tmp_path, jobs):
+    last = tmp_path / "no-clustering"
+    last.mkdir()
+    (last / "config.json").write_text(json.dumps({"options": {"max_steps": 7}}))
+    trained = []
+    chosen = options({**TINY, "run": str(tmp_path)})
+    with pytest.raises(OtherBudget, match="no-clustering was trained with max_steps=7, not 3"):
+        ablate(chosen, lambda _: nullcontext(trained.append), masks=[0.0], jobs=jobs)
+    assert not trained
+    assert list(tmp_path.iterdir()) == [last]
 
 
 def test_variants_trained_at_once_are_the_same(tmp_path):

@@ -3,7 +3,7 @@
 import json
 import signal
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -12,11 +12,12 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
 from gra2seq.judging import compare as comparing
+from gra2seq.judging.ablate import OtherBudget
 from gra2seq.judging.compare import compare, comparison, draw_curves, with_earlier, write_comparison, write_wall
 from gra2seq.judging.judge import Judge
 from gra2seq.model import load
 from gra2seq.models.sketch_a_net import SketchANet
-from gra2seq.options import SYSTEMS, options
+from gra2seq.options import SYSTEMS, Options, as_dict, options
 from gra2seq.sketch.files import write
 from gra2seq.training.loop import Stopped, train
 
@@ -176,15 +177,19 @@ def test_another_judge_is_said_at_once(tmp_path):
         compare(lambda _: options({**TINY, "run": str(tmp_path)}), ["sp-gra2seq"], silent, judge=judge)
 
 
-def test_a_run_of_another_length_is_not_reused(compared):
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_of_another_length_is_said_before_another_is_trained(compared, tmp_path, jobs):
     _, _, folder, _ = compared
-    found = compare(
-        lambda name: options({**TINY, "max_steps": 2, "model": name, "run": str(folder / name)}),
-        ["sketch-rnn"],
-        silent,
-        masks=[0.0],
-    )
-    assert "max_steps=3" in found[0].error
+    places = {"sketch-lattice": tmp_path / "new", "sketch-rnn": folder / "sketch-rnn"}
+    with pytest.raises(OtherBudget, match="sketch-rnn was trained with max_steps=3, not 2"):
+        compare(
+            lambda name: options({**TINY, "max_steps": 2, "model": name, "run": str(places[name])}),
+            list(places),
+            silent,
+            masks=[0.0],
+            jobs=jobs,
+        )
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_that_was_made_longer_or_record_that_is_none_is_not_reused(tmp_path):
@@ -194,10 +199,13 @@ def test_a_run_that_was_made_longer_or_record_that_is_none_is_not_reused(tmp_pat
 
     train(options({**TINY, "model": "sketch-rnn", "run": str(tmp_path), "max_steps": 2, "validate_every": 2}))
     train(options({**TINY, "model": "sketch-rnn", "run": str(tmp_path), "validate_every": 2}), resume=True)
-    assert "max_steps=2, not 3" in found(validate_every=2).error, "its learning rate had fallen once already"
-    assert "max_steps=2, not 3" in found().error
+    with pytest.raises(OtherBudget, match="max_steps=2, not 3"):  # its learning rate had fallen once already
+        found(validate_every=2)
+    with pytest.raises(OtherBudget, match="max_steps=2, not 3"):
+        found()
     (tmp_path / "manifest.json").unlink()
-    assert "validate_every=2, not 3" in found().error, "of more weights the best were taken"
+    with pytest.raises(OtherBudget, match="validate_every=2, not 3"):  # of more weights the best were taken
+        found()
     (tmp_path / "config.json").write_text("{}")
     assert "lacks 'options'" in found().error
 
@@ -240,6 +248,59 @@ def test_what_earlier_commands_found_on_the_same_terms_stays(compared, tmp_path)
     assert with_earlier([by_name["sketch-rnn"]], tmp_path) == [by_name["sketch-rnn"]], "its run is gone"
     (tmp_path / "comparison.json").write_text('{"systems": [')
     assert with_earlier([other], tmp_path) == [other]
+
+
+def test_tables_of_other_terms_keep_their_figures_under_a_name_of_their_own(compared, tmp_path):
+    """And those who come back to old terms find what was known on them, however often they change."""
+    _, found, _, _ = compared
+    by_name = {one.system: one for one in found}
+    for name in by_name:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").touch()
+
+    def told(file):
+        about = json.loads((tmp_path / file).read_text())
+        assert {row["model"] for row in about["rows"]} == {one["model"] for one in about["systems"]}
+        return {(one["model"], one["terms"]) for one in about["systems"]}
+
+    def write_on(terms, *names):
+        write_comparison([replace(by_name[name], terms=terms) for name in names], tmp_path)
+
+    write_on("one", "song")
+    tables = {path.suffix: path.read_text() for path in tmp_path.glob("comparison.*")}
+    assert tables.keys() == {".md", ".json", ".csv", ".tex"}
+    write_on("other", "song", "sketch-rnn")
+    assert {path.suffix: path.read_text() for path in tmp_path.glob("comparison-one.*")} == tables
+    assert told("comparison.json") == {("song", "other"), ("sketch-rnn", "other")}
+    write_on("one", "sketch-lattice")
+    assert told("comparison.json") == {("song", "one"), ("sketch-lattice", "one")}
+    assert told("comparison-other.json") == {("song", "other"), ("sketch-rnn", "other")}
+    write_on("other", "sp-gra2seq")
+    assert told("comparison-one.json") == {("song", "one"), ("sketch-lattice", "one")}
+    assert told("comparison.json") == {(name, "other") for name in ("song", "sketch-rnn", "sp-gra2seq")}
+    assert "sketch-lattice" in (tmp_path / "comparison-one.csv").read_text()
+
+
+def test_a_comparison_that_found_nothing_is_not_kept(compared, tmp_path):
+    _, (one, *_), _, _ = compared
+    write_comparison([replace(one, rows=[], error="it broke", terms="one")], tmp_path)
+    write_comparison([replace(one, terms="other")], tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"comparison{form}" for form in (".md", ".json", ".csv", ".tex")
+    }
+
+
+def test_an_option_that_is_new_changes_no_terms_unless_it_is_used(monkeypatch):
+    @dataclass(frozen=True)
+    class Newer(Options):
+        brand_new: int = 1
+
+    old = options({**TINY, "model": "sketch-rnn"})
+    before = comparing._terms({"sketch-rnn": old}, [0.0], [0], None)
+    monkeypatch.setattr(comparing, "Options", Newer)
+    newer = Newer(**{**as_dict(old), "channels": old.channels})
+    assert comparing._terms({"sketch-rnn": newer}, [0.0], [0], None) == before
+    assert comparing._terms({"sketch-rnn": replace(newer, brand_new=2)}, [0.0], [0], None) != before
 
 
 @pytest.mark.parametrize(
@@ -304,7 +365,7 @@ def test_trained_at_once_they_are_judged_alike_and_each_failure_is_its_own(tmp_p
         return options({**TINY, "threads": 1, "model": name, "run": str(tmp_path / name)})
 
     (tmp_path / "song").mkdir()
-    (tmp_path / "song" / "config.json").write_text(json.dumps({"options": {"max_steps": 7}}))
+    (tmp_path / "song" / "config.json").write_text("{}")
     seen = []
     found = compare(
         options_of,
@@ -317,7 +378,7 @@ def test_trained_at_once_they_are_judged_alike_and_each_failure_is_its_own(tmp_p
     assert {"sketch-rnn", "sketch-lattice"} <= set(seen)
     assert all("is finished" in note for note in seen if note not in SYSTEMS), "what is judged was trained at once"
     assert [bool(one.error) for one in found] == [False, True, False]
-    assert "max_steps=7, not 3" in found[1].error
+    assert "lacks 'options'" in found[1].error
     alone = compare(
         lambda name: replace(options_of(name), run=str(tmp_path / "alone" / name)),
         ["sketch-lattice"],

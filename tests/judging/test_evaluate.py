@@ -121,6 +121,30 @@ def test_masks_are_stored_and_the_same_for_all(data):
     assert files
 
 
+def test_a_damaged_file_of_masks_is_written_anew_and_the_same(data):
+    whole = stored_draws(data, "test", 21, 8)
+    folder = data.store.path.parent / f"{data.store.path.name}.masks"
+    newest = max(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    good = newest.read_bytes()
+    for damaged in (b"", b"rubbish", good[: len(good) // 2]):
+        newest.write_bytes(damaged)
+        again = stored_draws(data, "test", 21, 8)
+        assert (again.numbers == whole.numbers).all()
+        assert newest.read_bytes() == good
+
+
+def test_a_folder_called_doodles_is_a_folder(tmp_path, monkeypatch):
+    """And its path is not the name of the data: files are called by it."""
+    (tmp_path / "doodles").mkdir()
+    gra2seq.write(tmp_path / "doodles" / "cat.ndjson", [("test", sketch) for sketch in doodles(3, categories=["cat"])])
+    monkeypatch.chdir(tmp_path)
+    dataset = open_dataset("doodles/cat.ndjson", cache=tmp_path / "cache")
+    assert dataset.name == "cat"
+    stored_draws(dataset, "test", 3, 8)
+    (kept,) = dataset.store.path.parent.glob("*.masks/*")
+    assert kept.is_file()
+
+
 def test_goes_on_where_it_was_stopped(data, model, tmp_path, monkeypatch):
     whole = evaluate(model, data, name="m", masks=[0.0, 0.3], seeds=[0, 1], keep=tmp_path / "a")
     kept = sorted((tmp_path / "a").iterdir())

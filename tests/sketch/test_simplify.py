@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from some_sketches import ANY, calm, sketches
 
+from gra2seq.data.doodles import doodles
 from gra2seq.sketch import simplify
-from gra2seq.sketch.simplify import quickdraw_simplify, rdp, resample
+from gra2seq.sketch.simplify import DENSE, quickdraw_simplify, rdp, resample, simplify_in_place, thinned
 from gra2seq.sketch.strokes import Sketch
 
 Points = list[tuple[float, float]]
@@ -192,3 +193,72 @@ def test_past_the_last_level_the_promise_still_holds(monkeypatch: pytest.MonkeyP
     kept = np.flatnonzero(bounded)
     for low, high in pairwise(kept):
         assert len(slow_rdp([tuple(point) for point in points[low : high + 1].tolist()], 2.0)) == 2
+
+
+def dense(sketch: Sketch, spacing: float = 0.5) -> Sketch:
+    """As a pen would have told it."""
+    points, lengths = resample(sketch.points, sketch.lengths, spacing)
+    return Sketch(points, lengths, sketch.category, sketch.key, sketch.parts)
+
+
+def test_a_dense_drawing_is_thinned_where_it_lies_with_all_its_strokes_and_names() -> None:
+    for doodle in doodles(15, seed=4):
+        dots = Sketch.from_strokes([[doodle.points.min(axis=0)], [doodle.points[0]] * 90])
+        both = Sketch(
+            np.concatenate([doodle.points, dots.points]),
+            np.concatenate([doodle.lengths, dots.lengths]),
+            doodle.category,
+            doodle.key,
+            (*doodle.parts, "dot", "long dot"),
+        )
+        pen = dense(both.with_points(both.points * 3 + 1000))
+        thin = thinned(pen, 8.0)
+        assert len(thin) < len(pen) / 5
+        assert len(thin.lengths) == len(pen.lengths), "no stroke is lost, no dot"
+        assert (thin.category, thin.key, thin.parts) == (pen.category, pen.key, pen.parts)
+        px = max(pen.box[2:]) / 255
+        np.testing.assert_allclose(thin.box, pen.box, rtol=0, atol=2.6 * px)  # RDP's 2, and the rounding
+        ends = [
+            [sketch.points[sketch.starts], sketch.points[sketch.starts + sketch.lengths - 1]] for sketch in (thin, pen)
+        ]
+        np.testing.assert_allclose(*ends, rtol=0, atol=0.51 * px)
+        assert thinned(thin, 8.0) is thin
+
+
+def test_a_drawing_is_left_as_it_is_that_has_few_points_or_far_ones_or_none_to_spare() -> None:
+    angles = np.linspace(0, math.tau, DENSE + 1)
+    circle = Sketch.from_strokes([100 * np.column_stack([np.cos(angles), np.sin(angles)])])
+    assert thinned(circle, 20.0) is not circle
+    few = Sketch(circle.points[:DENSE], np.array([DENSE]))
+    assert thinned(few, 20.0) is few
+    apart = math.tau * 127.5 / DENSE  # px between points, if its longer side is 255
+    assert thinned(circle, 0.99 * apart) is circle
+    assert thinned(circle, 1.01 * apart) is not circle
+    corners = np.column_stack([np.arange(200), np.arange(200) % 2 * 4])  # close, and every one is a corner
+    wire = Sketch.from_strokes([corners, [(0, 200)]])
+    assert thinned(wire, 20.0) is wire
+    one_place = Sketch(np.full((200, 2), 7.0), np.array([200]))
+    assert thinned(one_place, 20.0) is one_place
+    dots = Sketch(np.random.default_rng(0).random((200, 2)), np.ones(200, np.int64))
+    assert thinned(dots, 20.0) is dots
+
+
+def test_moves_of_the_pen_in_the_air_do_not_count() -> None:
+    """Close points in strokes that lie far apart are as many too many."""
+    strokes = [[(x + t / 4, 250 * (x % 2) + t / 4) for t in range(20)] for x in range(10)]
+    sketch = Sketch.from_strokes(strokes)
+    assert np.linalg.norm(np.diff(sketch.points, axis=0), axis=1).mean() > 8
+    assert thinned(sketch, 8.0).lengths.tolist() == [2] * 10
+
+
+def test_drawings_of_quickdraw_and_doodles_are_not_thinned() -> None:
+    """However many points they have: they were simplified once."""
+    generator = np.random.default_rng(1)
+    for _ in range(20):
+        angles = np.cumsum(generator.normal(0, 0.3, 3000))
+        scribble = Sketch.from_strokes([np.cumsum(np.column_stack([np.cos(angles), np.sin(angles)]), axis=0)])
+        published = quickdraw_simplify(scribble)
+        if len(published) > DENSE:
+            assert thinned(published, 1e9) is published
+            assert len(simplify_in_place(published)) > 0.8 * len(published)
+    assert all(thinned(doodle, 1e9) is doodle for doodle in doodles(300))

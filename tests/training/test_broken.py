@@ -1,11 +1,12 @@
 """A bad loss stops the run, a cut or full disk loses nothing, and it is said what is wrong."""
 
 import json
+import shutil
 import subprocess
 import sys
 
 import pytest
-from tiny import TINY, run
+from tiny import TINY, losses, run
 
 import gra2seq
 from gra2seq.data.datasets import open_dataset
@@ -13,7 +14,7 @@ from gra2seq.errors import UserError
 from gra2seq.models import build
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.options import options
-from gra2seq.training import checkpoint
+from gra2seq.training import checkpoint, manifest
 from gra2seq.training.loop import NotFinite, Validation, train
 
 
@@ -43,8 +44,6 @@ def test_a_gradient_that_is_not_finite_stops_before_the_weights(tmp_path, monkey
 
 
 def test_weights_are_not_overwritten(tmp_path, tiny_run):
-    import shutil
-
     folder = tmp_path / "weights"
     folder.mkdir()
     for name in ("config.json", "model.safetensors"):
@@ -69,8 +68,6 @@ def test_nothing_to_validate_on_is_said_at_once(tmp_path):
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
 def test_a_checkpoint_cut_short_is_refused(tmp_path, tiny_run, share):
-    import shutil
-
     copy = tmp_path / "copy"
     shutil.copytree(tiny_run, copy)
     for name in ("model.safetensors", "last.safetensors"):
@@ -131,3 +128,73 @@ def test_validation_masks_as_training_does_on_average(tmp_path):
     still = run(tmp_path / "still", max_steps=2, validate_every=2, mask=0.2, learning_rate=1e-12)
     losses = [json.loads((folder / "valid.jsonl").read_text().splitlines()[-1])["loss"] for folder in (other, still)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+def test_a_run_whose_validations_are_never_finite_says_that_it_kept_nothing(tmp_path):
+    chosen = {"max_steps": 1, "validate_every": 1, "learning_rate": 1e30, "clip": "none"}
+    with pytest.raises(UserError, match="no validation gave a finite loss, so no weights were kept"):
+        run(tmp_path / "run", **chosen)
+    with pytest.raises(UserError, match="so no weights were kept"):
+        train(options({**TINY, **chosen, "run": str(tmp_path / "run")}), resume=True)
+    with pytest.raises(UserError, match="so no weights were kept"):
+        run(tmp_path / "judge", **chosen, model="sketch-a-net")
+
+
+def test_where_there_is_nothing_to_resume_nothing_is_left(tmp_path):
+    with pytest.raises(UserError, match="nothing to resume"):
+        train(options({**TINY, "run": str(tmp_path / "none")}), resume=True)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """A run of two steps, to be damaged, and how it goes on."""
+    folder = run(tmp_path / "run", max_steps=2)
+    return folder, lambda: train(options({**TINY, "run": str(folder), "max_steps": 3}), resume=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("config.json", "options", None),
+        ("config.json", "options", [1]),
+        ("config.json", "dataset", None),
+        ("manifest.json", "stretches", None),
+        ("manifest.json", "stretches", "two"),
+    ],
+)
+def test_a_damaged_record_is_said_by_name(begun, name, field, value):
+    folder, go_on = begun
+    about = json.loads((folder / name).read_text())
+    (folder / name).write_text(json.dumps({**about, field: value}))
+    with pytest.raises(UserError, match=f"{name} is damaged \\(its '{field}' is not there\\)"):
+        go_on()
+
+
+def test_a_checkpoint_of_another_version_is_said(begun):
+    folder, go_on = begun
+    tensors, state = checkpoint._read(folder / "last.safetensors")
+    checkpoint.save_file(tensors, folder / "last.safetensors", {"state": json.dumps({**state, "mood": "good"})})
+    with pytest.raises(UserError, match=r"last\.safetensors is of another version \(.*'mood'"):
+        go_on()
+
+
+def test_a_log_that_ends_in_rubbish_is_cut_there(begun, tmp_path):
+    folder, go_on = begun
+    for name in ("metrics.jsonl", "valid.jsonl"):
+        with (folder / name).open("ab") as log:
+            log.write(b'{"step": 1, "lo\xff\xfe\x00')
+    go_on()
+    assert losses(folder) == losses(run(tmp_path / "whole", max_steps=3))
+
+
+@pytest.mark.parametrize("scale", ["0", "-30.0", "NaN", "Infinity", '"30"', "null"])
+def test_a_unit_that_is_none_is_said(tmp_path, scale):
+    (tmp_path / "config.json").write_text(f'{{"scale": {scale}}}')
+    with pytest.raises(UserError, match="scale"):
+        manifest.scale_of(tmp_path)
+
+
+def test_a_unit_may_be_a_whole_number(tmp_path):
+    (tmp_path / "config.json").write_text('{"scale": 30}')  # as other programs write 30.0
+    assert manifest.scale_of(tmp_path) == 30

@@ -1,7 +1,9 @@
 """What a run leaves behind, when it ends, how it clips and how its learning rate moves."""
 
 import json
+import signal
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from gra2seq.errors import UserError
 from gra2seq.model import pack
 from gra2seq.options import options
 from gra2seq.training import checkpoint
-from gra2seq.training.loop import Progress, clip, learning_rate, read_metrics, seconds_left, train
+from gra2seq.training.loop import Progress, Stopped, clip, learning_rate, read_metrics, seconds_left, train
 
 
 def test_a_run_leaves_what_it_promises(tmp_path):
@@ -26,7 +28,7 @@ def test_a_run_leaves_what_it_promises(tmp_path):
         assert row["loss"] == pytest.approx(row["offset"] + row["pen"] + row["cluster"], rel=1e-5)
     names = {path.name for path in folder.iterdir()}
     assert {"config.json", "model.safetensors", "last.safetensors", "manifest.json", "tensorboard"} <= names
-    assert not [name for name in names if name.startswith(".")], "no temporary file is left"
+    assert [name for name in names if name.startswith(".")] == [".lock"], "no temporary file is left"
     assert len(list((folder / "gallery").glob("*.png"))) == 2
     stretch = json.loads((folder / "manifest.json").read_text())["stretches"][0]
     assert stretch["seed"] == 0
@@ -52,6 +54,7 @@ def test_time_given_is_time_taken(tmp_path):
     assert seconds_left(chosen, Progress(step=10, seconds=60), 5.0) == 40
     assert seconds_left(chosen, Progress(step=10, seconds=100), 5.0) == 20
     assert seconds_left(replace(chosen, max_minutes=0), Progress(step=10, seconds=100), 5.0) == 40
+    assert seconds_left(chosen, Progress(step=10, seconds=130), 5.0) == 0, "never less than nothing"
 
 
 def test_early_stop(tmp_path):
@@ -133,3 +136,59 @@ def test_weights_that_do_not_fit_are_said_and_nothing_is_written(tmp_path):
     with pytest.raises(UserError, match="no model at"):
         run(tmp_path / "larger", start=str(tmp_path / "nowhere"))
     assert not (tmp_path / "larger").exists()
+
+
+def test_a_finished_run_says_which_limit_ended_it(tmp_path):
+    limits = {"max_steps": 2, "patience": 1, "max_minutes": 1e-4}
+    for name, limit in limits.items():
+        chosen = {**TINY, "run": str(tmp_path / name), "validate_every": 1, "learning_rate": 1e-12, name: limit}
+        train(options(chosen))
+        notes = []
+        train(options(chosen), resume=True, watch=lambda report, notes=notes: notes.append(report.note))
+        assert notes[-1].endswith(f"({name}={limit:g})")
+
+
+def test_few_sketches_are_repeated_and_it_is_said(tmp_path):
+    notes = []
+    chosen = {**TINY, "max_steps": 1, "validate_every": 1}
+    few = options({**chosen, "data": "doodles:15", "run": str(tmp_path / "few")})
+    train(few, watch=lambda report: notes.append(report.note))
+    assert "15 sketches do not fill a batch of 16: they are repeated" in notes
+    notes.clear()
+    enough = options({**chosen, "data": "doodles:16", "run": str(tmp_path / "enough")})
+    train(enough, watch=lambda report: notes.append(report.note))
+    assert notes == [""]
+
+
+def test_stopped_beyond_what_is_now_its_end_it_is_validated_and_finished(tmp_path):
+    def stop(report):
+        if report.step == 4:
+            signal.raise_signal(signal.SIGTERM)
+
+    chosen = {**TINY, "run": str(tmp_path), "validate_every": 9, "average": 0.9}
+    with pytest.raises(Stopped):
+        train(options({**chosen, "max_steps": 9}), watch=stop)
+    done = len(read_metrics(tmp_path))
+    assert not (tmp_path / "model.safetensors").exists()
+    train(options({**chosen, "max_steps": 3}), resume=True)
+    assert len(read_metrics(tmp_path)) == done, "no step more"
+    assert checkpoint.read_progress(tmp_path / "last.safetensors")["finished"]
+    assert checkpoint.read_progress(tmp_path / "model.safetensors")["step"] == done
+    mean = {name: value.clone() for name, value in gra2seq.load(tmp_path).network.state_dict().items()}
+    kept = checkpoint._read(tmp_path / "last.safetensors")[0]
+    assert all(
+        torch.equal(value, mean[name.removeprefix("average.")]) for name, value in kept.items() if "average" in name
+    )
+
+
+@pytest.mark.parametrize(
+    "accelerator",
+    [
+        pytest.param("cuda", marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is one")),
+        pytest.param("tpu", marks=pytest.mark.skipif(find_spec("torch_xla") is not None, reason="there may be one")),
+    ],
+)
+def test_an_accelerator_that_is_not_there_is_said_and_nothing_is_written(tmp_path, accelerator):
+    with pytest.raises(UserError, match=f"accelerator={accelerator} with devices=1 is not to be had here"):
+        run(tmp_path / "run", accelerator=accelerator)
+    assert not (tmp_path / "run").exists()
