@@ -49,7 +49,10 @@ def test_two_processes_equal_one(tmp_path, config, chosen):
             assert a[name] == pytest.approx(b[name], rel=2e-4), (a["step"], name)
     model_one, model_two = (gra2seq.load(folder).network.state_dict() for folder in (one, two))
     for name, value in model_one.items():
-        assert torch.allclose(value.float(), model_two[name].float(), rtol=1e-2, atol=1e-4), name
+        # Adam moves a weight by the learning rate even where its gradient is nothing but rounding: a few may be apart.
+        apart = (value.float() - model_two[name].float()).abs()
+        assert (apart > 1e-4 + 1e-2 * value.float().abs()).double().mean() < 1e-4, name
+        assert apart.max() < 2e-3, name
 
 
 @pytest.mark.slow
