@@ -90,6 +90,16 @@ def test_the_shipped_model_redraws_what_it_sees():
     assert near.mean() < 0.75 * far.mean()
 
 
+@pytest.mark.parametrize("scale", [0, -3.0, float("nan"), float("inf"), "wide", None])
+def test_a_model_without_a_unit_is_not_loaded(tiny_run, tmp_path, scale):
+    folder = tmp_path / "odd"
+    shutil.copytree(tiny_run, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "scale": scale}))
+    with pytest.raises(UserError, match=r"config\.json .*scale.* restore it from a copy"):
+        gra2seq.load(folder)
+
+
 def test_its_name_is_as_good_as_none():
     assert gra2seq.load("shipped").categories == gra2seq.load().categories
 

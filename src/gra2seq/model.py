@@ -35,6 +35,7 @@ from gra2seq.training.checkpoint import (
     save_weights,
     write_json,
 )
+from gra2seq.training.manifest import scale_of
 from gra2seq.whole import readable_os_errors
 
 SHIPPED = Path(__file__).parent / "shipped"  # its model card is README.md there
@@ -288,11 +289,12 @@ def load(path: str | Path | None = None, device: str = "cpu") -> Model:
     config = read_json(path / CONFIG, "model configuration")
     try:
         chosen = options(dict(config["options"]))
-        scale, categories = float(config["scale"]), tuple(config["categories"])
+        categories = tuple(config["categories"])
     except KeyError as error:
         raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
     except (TypeError, ValueError) as error:
         raise UserError(f"{path / CONFIG} is damaged ({error}): restore it from a copy") from error
+    scale = scale_of(path)
     network = build(chosen)
     weights = path / WEIGHTS
     if not weights.exists() and (path / LAST).exists():

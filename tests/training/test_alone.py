@@ -11,7 +11,7 @@ from tiny import TINY, command, run
 
 from gra2seq.errors import UserError
 from gra2seq.options import options
-from gra2seq.training import loop
+from gra2seq.training import loop, manifest
 from gra2seq.training.alone import alone
 from gra2seq.training.loop import read_metrics, train
 
@@ -116,6 +116,7 @@ def test_one_process_of_several_holds_the_lock_however_they_were_started(monkeyp
         monkeypatch.setenv(name, value)
     fabric = loop._fabric(options({**TINY, "accelerator": "cpu", **sizes}))
     assert loop._leads(fabric) == leads
+    assert (manifest.rank() == 0) == leads
 
 
 def test_a_model_that_came_while_the_data_were_made_ready_is_not_overwritten(tmp_path, monkeypatch):

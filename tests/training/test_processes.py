@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-import torch
 from tiny import command, losses
 
 import gra2seq

@@ -113,5 +113,8 @@ def commit() -> str:
 
 
 def rank() -> int:
-    """This process's number before Fabric is up: several are started with the launcher's variables."""
-    return int(os.environ.get("RANK", os.environ.get("LOCAL_RANK", "0")) or 0)
+    """Before Fabric is up, 0 for one process of all, as the launcher's variables say."""
+    for of_all in ("RANK", "SLURM_PROCID"):
+        if os.environ.get(of_all):
+            return int(os.environ[of_all])
+    return max(int(os.environ.get(name) or 0) for name in ("NODE_RANK", "LOCAL_RANK"))
