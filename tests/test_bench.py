@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from gra2seq import bench
+from gra2seq.data.batches import prepare
 from gra2seq.data.datasets import open_dataset
-from gra2seq.options import SYSTEMS
+from gra2seq.data.doodles import doodles
+from gra2seq.models import build
+from gra2seq.options import SYSTEMS, options
 
 
 def test_every_system_is_timed(monkeypatch):
@@ -29,3 +34,17 @@ def test_a_gallery_is_searched(monkeypatch):
     assert most == 50
     assert found["codes"] == 300
     assert found["rss_mb"] > 10
+
+
+def test_the_work_of_a_step_is_what_torch_counts():
+    """No more products than cannot be left out, and no fewer: the share of the peak means something."""
+
+    def of_addmm(_into, a, b, *_, **__):  # torch does not count it by itself
+        return 2 * a[0] * a[1] * b[1]
+
+    chosen = options({"preset": "tiny"})
+    network = build(chosen).train()
+    batch = prepare(list(doodles(32, seed=1)), chosen.recipe(30.0), seeds=[(0, number) for number in range(32)])
+    with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.addmm_: of_addmm}) as counted:
+        torch.stack(list(network(batch)[0].values())).sum().backward()
+    assert counted.get_total_flops() == pytest.approx(bench.step_flops(batch, network), rel=0.05)

@@ -28,7 +28,7 @@ from gra2seq.judging.retrieval import ranks
 from gra2seq.memory import keep_freed_memory
 from gra2seq.model import untrained
 from gra2seq.models import build
-from gra2seq.models.sketch_model import rows_that_count
+from gra2seq.models.sketch_model import SketchModel, rows_that_count
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.options import SYSTEMS, options
 from gra2seq.sketch.masking import look
@@ -248,7 +248,7 @@ def _in_a_process(function: str, *words: str, **environment: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def step_flops(batch: Batch, network: nn.Module) -> float:
+def step_flops(batch: Batch, network: SketchModel) -> float:
     """Multiplications and additions of the matrix products of one training step that cannot be left out."""
     products = 0.0
     rows = int(rows_that_count(batch.rows[:, 1:]).sum())  # padding can be left out
@@ -257,6 +257,9 @@ def step_flops(batch: Batch, network: nn.Module) -> float:
             level = int(name.rsplit(".", 1)[1]) - 1
             if level >= 0:
                 products += len(batch.blocks.levels[level].children) * weight.shape[0] * weight.shape[1]
+        elif name == "decoder.lstm.weight_ih_l0":  # the code's share is computed once a sketch, not once a row
+            code = network.decoder.start.in_features
+            products += (rows * (weight.shape[1] - code) + len(batch) * code) * len(weight)
         elif "lstm.weight" in name or "decoder.out.weight" in name:
             products += rows * weight.numel()
         elif "mix" in name and weight.dim() == 2:
