@@ -200,13 +200,14 @@ class _Walk(torch.autograd.Function):
             of_hidden = of_gates[now] @ by_hidden
             of_told[:size].add_(of_gates[now])
             stop -= size
+        of_rows, of_by_inputs, *_, of_by_hidden, _ = ctx.needs_input_grad  # what is frozen needs none
         return (
-            of_gates @ by_inputs if ctx.needs_input_grad[0] else None,
-            of_gates.T @ rows,
+            of_gates @ by_inputs if of_rows else None,
+            of_gates.T @ rows if of_by_inputs else None,
             of_told,
             of_hidden,
             of_cell,
-            of_gates.T @ _earlier(hidden, outputs, sizes),
+            of_gates.T @ _earlier(hidden, outputs, sizes) if of_by_hidden else None,
             None,
         )
 
