@@ -1,9 +1,12 @@
-"""What tests share: a private cache, and one tiny model trained once."""
+"""What tests share: a private cache, one tiny model trained once, and the command line."""
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from gra2seq.cli import main
 from gra2seq.options import options
 from gra2seq.training.loop import train
 
@@ -25,3 +28,17 @@ def tiny_run(tmp_path_factory):
     """The folder of a tiny model after a few steps."""
     folder = tmp_path_factory.mktemp("runs") / "tiny"
     return train(options({**TINY, "run": str(folder), "max_steps": 6, "validate_every": 3}))
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run `gra2seq …`: exit code, standard output, standard error."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["gra2seq", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capsys.readouterr()
+        return end.value.code or 0, captured.out, captured.err
+
+    return run

@@ -2,32 +2,16 @@
 
 import gzip
 import json
-import sys
 
 import cv2
 import numpy as np
 import pytest
 
 import gra2seq
-from gra2seq.cli import main
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.sketch.files import read, write
 
 CONFIG = "preset: tiny\ndata: doodles:200\nworkers: 0\nthreads: 1\naccelerator: cpu\n"
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """Run `gra2seq …`: exit code, standard output, standard error."""
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["gra2seq", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture
@@ -300,6 +284,10 @@ def test_compare_then_use_what_it_trained(call, tmp_path, cat):
     assert {"healed.png", "healed.svg", "curves.png", "curves.svg"} <= set(files_in(folder))
     (folder / "song").mkdir()
     (folder / "song" / "config.json").write_text(json.dumps({"options": {"max_steps": 7}}))
+    code, _, err = call(*words, "song", "sketch-pix2seq")
+    assert code == 2, "another budget is said before hours of training"
+    assert "max_steps=7" in err
+    (folder / "song" / "config.json").write_text("{}")  # damaged: its own failure
     code, out, err = call(*words, "song", "sketch-pix2seq")
     assert code == 1, "one of them failed"
     assert "song failed" in err

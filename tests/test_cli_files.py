@@ -1,11 +1,9 @@
 """What the command line says to files it cannot read or write: before the work, and nothing is changed."""
 
 import json
-import sys
 
 import pytest
 
-from gra2seq.cli import main
 from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.data.info import convert
@@ -16,15 +14,12 @@ DRAWING = {"word": "cat", "drawing": [[[0, 1], [0, 1]]]}
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
-    """Run `gra2seq …`: exit code, standard output, standard error."""
+def told(call):
+    """`call`, with what it says on one line, however wide the terminal is."""
 
     def run(*words):
-        monkeypatch.setattr(sys, "argv", ["gra2seq", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        captured = capsys.readouterr()
-        return end.value.code or 0, captured.out, " ".join(captured.err.split())
+        code, out, err = call(*words)
+        return code, out, " ".join(err.split())
 
     return run
 
@@ -49,7 +44,7 @@ def files_in(folder):
 
 
 @pytest.mark.usefixtures("no_model")
-def test_what_cannot_be_written_is_said_before_it_is_drawn(call, tmp_path):
+def test_what_cannot_be_written_is_said_before_it_is_drawn(told, tmp_path):
     many, odd = lines(tmp_path / "many.ndjson", *[DRAWING] * 334), {**DRAWING, "split": "holdout"}
     held = lines(tmp_path / "held.ndjson", DRAWING, odd)
     (tmp_path / "d-001.svg").mkdir()
@@ -63,37 +58,37 @@ def test_what_cannot_be_written_is_said_before_it_is_drawn(call, tmp_path):
         (["heal", held, "-o", tmp_path / "held.ndjson" / "y.svg"], "cannot be written"),
     ]
     for words, expected in cases:
-        code, _, err = call(*words)
+        code, _, err = told(*words)
         assert code == 2, words
         assert expected in err
     assert files_in(tmp_path) == before
 
 
-def test_odd_words_are_counted_and_shown(call, tmp_path):
+def test_odd_words_are_counted_and_shown(told, tmp_path):
     words = ["a\ud800", "two\nlines", "日本", "\x1b[31mred"]
     source = lines(tmp_path / "a.ndjson", *({**DRAWING, "word": word} for word in words))
-    code, out, err = call("data", "info", source, "--sheet", tmp_path / "sheet.PNG")
+    code, out, err = told("data", "info", source, "--sheet", tmp_path / "sheet.PNG")
     assert (code, err) == (0, "")
     assert all(word in out for word in ("a�", "two lines", "日本", "�[31mred"))
     out.encode()
     assert (tmp_path / "sheet.PNG").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_sheet_is_a_png_in_a_place_for_files(call, tmp_path):
+def test_a_sheet_is_a_png_in_a_place_for_files(told, tmp_path):
     nowhere = tmp_path / "nowhere.ndjson"  # what is wrong with the sheet is said before anything is read
     (tmp_path / "folder.png").mkdir()
     for name, expected in (("s.jpg", "s.jpg: the sheet is a PNG"), ("folder.png", "is a folder"), ("s", "end in .png")):
-        code, _, err = call("data", "info", nowhere, "--sheet", tmp_path / name)
+        code, _, err = told("data", "info", nowhere, "--sheet", tmp_path / name)
         assert code == 2
         assert expected in err
     assert files_in(tmp_path) == ["folder.png"]
 
 
 @pytest.mark.parametrize("name", ["x.ndjson", "x.ndjson.gz", "x.npz", "x.json", "x.svg", "x.png"])
-def test_no_drawing_replaces_no_file(call, tmp_path, name):
+def test_no_drawing_replaces_no_file(told, tmp_path, name):
     (tmp_path / "blank.ndjson").write_text("\n\n")
     (tmp_path / name).write_text("what was here")
-    code, _, err = call("data", "convert", tmp_path / "blank.ndjson", "-o", tmp_path / name)
+    code, _, err = told("data", "convert", tmp_path / "blank.ndjson", "-o", tmp_path / name)
     assert code == 2
     assert f"{name} is not written: there is no drawing to put into it" in err
     assert (tmp_path / name).read_text() == "what was here"
@@ -107,9 +102,9 @@ def test_nor_do_drawings_of_another_split(tmp_path):
     assert len(list(read(tmp_path / "b.ndjson"))) == 1
 
 
-def test_a_conversion_to_nowhere_reads_nothing(call, tmp_path):
+def test_a_conversion_to_nowhere_reads_nothing(told, tmp_path):
     (tmp_path / "x.npz").mkdir()
-    code, _, err = call("data", "convert", tmp_path / "nowhere.ndjson", "-o", tmp_path / "x.npz")
+    code, _, err = told("data", "convert", tmp_path / "nowhere.ndjson", "-o", tmp_path / "x.npz")
     assert code == 2
     assert "x.npz is a folder" in err
 
@@ -129,12 +124,12 @@ def test_several_sources_are_named_together(tmp_path):
     assert open_dataset(str(paths[0]), cache=cache).name == "cat", "one source as before"
 
 
-def test_evaluations_of_other_data_lie_side_by_side(call, tmp_path, tiny_run):
+def test_evaluations_of_other_data_lie_side_by_side(told, tmp_path, tiny_run):
     paths = {name: tmp_path / f"{name}.ndjson" for name in ("cat", "bus", "fish")}
     for name, path in paths.items():
         write(path, [("test", sketch) for sketch in doodles(2, categories=(name,))])
     for other in ("bus", "fish"):
-        code, _, err = call(
+        code, _, err = told(
             "evaluate", tiny_run, "--mask", 0, "--data", paths["cat"], paths[other], "-o", tmp_path / "e"
         )
         assert code == 0, err
