@@ -57,7 +57,6 @@ class Options:
     drop: float = 0.0  # and points within its strokes are left out with this one
     shuffle: float = 0.0  # its strokes come in another order with this one
     jitter: float = 0.0  # pixels; 0.5 dequantises whole-numbered drawings
-    astray: float = 0.0  # in training SP-gra2seq's decoder finds the pen up to this share of the box off its way
 
     # the network
     channels: tuple[int, ...] = (8, 32, 64, 128, 256, 512, 512)
@@ -79,7 +78,6 @@ class Options:
     hidden: int = 1024  # LSTM
     mixtures: int = 20
     position: bool = False  # tell the decoder where the pen is, not only how it last moved
-    own_pens: bool = False  # of each of SP-gra2seq's Gaussians: whether a stroke ends depends on where its point lies
     layer_norm: bool = False  # in the LSTM, at every step
     least_log_std: float | None = None  # lower bound of log sigma, in scaled units
     least_pen_temperature: float = 0.0  # in use, of the pen's states: a cold pen draws rings without an end
@@ -137,7 +135,6 @@ class Options:
             mask=(self.mask, self.mask if self.mask_to is None else self.mask_to),
             masking=self.masking,
             jitter=self.jitter,
-            astray=self.astray,
             variety=Variety(self.stretch, self.turn, self.mirror, self.drop, self.shuffle),
             random_links=self.links == "random",
             skip_blank=self.paper == 0,
@@ -282,7 +279,7 @@ def options(values: Mapping[str, Any]) -> Options:
     processes = chosen.devices * chosen.num_nodes
     if chosen.batch % processes:
         raise UserError(f"a batch of {chosen.batch} cannot be shared by {processes} processes: choose a multiple")
-    for name in ("mask", "stretch", "mirror", "drop", "shuffle", "astray", "average"):
+    for name in ("mask", "stretch", "mirror", "drop", "shuffle", "average"):
         if not 0 <= getattr(chosen, name) < 1:
             raise UserError(f"{name}={getattr(chosen, name)} must be a share or probability from 0 to below 1")
     if chosen.mask_to is not None and not chosen.mask <= chosen.mask_to < 1:
@@ -302,12 +299,10 @@ def options(values: Mapping[str, Any]) -> Options:
 def _check_system(chosen: Options) -> None:
     """What a system cannot be asked."""
     sees = SYSTEMS[chosen.model].sees if chosen.model in SYSTEMS else ()
-    for name in ("paint", "astray", "own_pens"):
-        if getattr(chosen, name) and chosen.model != Options.model:
-            raise UserError(
-                f"{name}={getattr(chosen, name)} is for {Options.model}; "
-                f"{chosen.model} is as its authors made it: leave {name} out"
-            )
+    if chosen.paint and chosen.model != Options.model:
+        raise UserError(
+            f"paint={chosen.paint} is for {Options.model}; {chosen.model} is as its authors made it: paint=0"
+        )
     if (chosen.model in PAINTERS or chosen.paint) and chosen.picture % HALVINGS:
         raise UserError(f"picture={chosen.picture} must be a multiple of {HALVINGS} for {chosen.model}: it is painted")
     if chosen.model == "rpcl-pix2seq" and chosen.clusters < 1:

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from gra2seq.data.batches import normalised, prepare
-from gra2seq.data.datasets import BOX
+from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.model import untrained
 from gra2seq.models import build
 from gra2seq.models.rpcl_pix2seq import KL_LAG, PICTURE_WEIGHT
 from gra2seq.models.rpcl_pix2seq import KL_RATE as RPCL_KL_RATE
-from gra2seq.models.sketch_model import Encoding, sampled, shown_and_wanted
+from gra2seq.models.sketch_model import Encoding, sampled
 from gra2seq.models.sketch_rnn import KL, KL_FREE, KL_RATE, KL_WEIGHT
 from gra2seq.nn import gaussian_mixture as mixture
 from gra2seq.nn.gaussian import standard_kl
@@ -304,42 +303,9 @@ def test_sp_gra2seq_can_learn_to_paint_and_does_not_in_use():
     assert prepare(SKETCHES, chosen.recipe(30.0), with_rows=False).painted.numel() == 0
 
 
-def test_a_pen_led_astray_is_to_come_back():
-    """From wherever the decoder finds the pen, the row it should draw leads to the true next point."""
-    chosen = tiny("sp-gra2seq", astray=0.1)
-    batch, true = batch_for(chosen), batch_for(tiny("sp-gra2seq"))
-    assert (batch.rows == true.rows).all()
-    assert (batch.noise == true.noise).all()
-    before, after = shown_and_wanted(batch.rows, batch.astray)
-    assert (before[..., 2:] == batch.rows[:, :-1, 2:]).all()
-    assert (after[..., 2:] == batch.rows[:, 1:, 2:]).all()
-    sizes = []
-    for number, sketch in enumerate(SKETCHES):
-        points = normalised(sketch) / 30.0
-        pen = np.zeros(2)
-        for row in range(len(points)):
-            pen = pen + before[number, row, :2].numpy()  # where the decoder is told that it is
-            assert np.allclose(pen + after[number, row, :2].numpy(), points[row], atol=1e-4)
-            if row > 0:
-                sizes.append(np.abs(pen - points[row - 1]).max())
-    assert 0.01 * BOX / 30 < np.mean(sizes) < 0.1 * BOX / 30
-    assert (before[:, 0, :2] == 0).all()  # every sketch starts where it starts
-
-
-def test_only_training_leads_astray():
-    chosen = tiny("sp-gra2seq", astray=0.1)
-    assert batch_for(chosen, train=False).astray is None
-    network = build(chosen)
-    stray, true = network(batch_for(chosen))[0], network(batch_for(tiny("sp-gra2seq")))[0]
-    assert stray["offset"] != true["offset"]
-
-
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"astray": 0.1, "model": "sketch-rnn"}, "as its authors made it"),
-        ({"own_pens": True, "model": "sketch-healer-2"}, "as its authors made it"),
-        ({"astray": 1.0}, "share or probability"),
         ({"paint": 0.5, "model": "sketch-healer"}, "as its authors made it"),
         ({"paint": 0.5, "picture": 50}, "multiple of 16"),
         ({"model": "song", "picture": 50}, "multiple of 16"),

@@ -11,14 +11,9 @@ from gra2seq.nn.mixture import PenMove
 
 @pytest.mark.parametrize("layer_norm", [False, True])
 @pytest.mark.parametrize("position", [False, True])
-@pytest.mark.parametrize("own_pens", [False, True])
-def test_forward_equals_stepping(own_pens, position, layer_norm):
+def test_forward_equals_stepping(position, layer_norm):
     torch.manual_seed(0)
-    decoder = StrokeDecoder(
-        code=6, hidden=12, mixtures=3, position=position, layer_norm=layer_norm, own_pens=own_pens
-    ).double()
-    if own_pens:
-        torch.nn.init.normal_(decoder.pens.weight)
+    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3, position=position, layer_norm=layer_norm).double()
     rows, code = torch.randn(4, 7, 5, dtype=torch.float64), torch.randn(4, 6, dtype=torch.float64)
     at_once = decoder(rows, code)
     state = decoder.first_state(code)

@@ -112,56 +112,6 @@ def test_temperature_zero_takes_the_likeliest_and_needs_no_randomness():
     assert torch.equal(rows[:, 2:].argmax(-1), move.pen.argmax(-1))
 
 
-def paired(mixtures=3, seed=5):
-    torch.manual_seed(seed)
-    raw, pens = torch.randn(raw_size(mixtures), dtype=torch.float64), 2 * torch.randn(3 * mixtures, dtype=torch.float64)
-    return raw, pens, PenMove.of(raw, pens=pens)
-
-
-def test_pens_of_their_own_against_a_sum_over_the_pairs():
-    raw, pens, move = paired()
-    weights, gaussians = torch.softmax(move.logits, -1), MultivariateNormal(move.mean, covariance(move))
-    own = torch.softmax(raw[:3] + pens.view(3, 3), -1)  # [component, state]
-    offset = torch.tensor([0.3, -0.8], dtype=torch.float64)
-    at = gaussians.log_prob(offset).exp()
-    for state in range(2):
-        row = torch.cat([offset, torch.eye(3, dtype=torch.float64)[state]])
-        said = move.log_prob(row, floor=False)
-        together = sum(float(weights[m] * at[m] * own[m, state]) for m in range(3))
-        assert float(sum(said)) == pytest.approx(math.log(together), rel=1e-9)
-        assert float(said[0]) == pytest.approx(float(move.log_prob_offset(offset)), rel=1e-9)
-    end = move.log_prob(torch.tensor([0, 0, 0, 0, 1], dtype=torch.float64))
-    assert end[0] == 0
-    assert float(end[1]) == pytest.approx(math.log(float((weights * own[:, 2]).sum())), rel=1e-9)
-
-
-def test_pens_that_are_alike_are_one_pen():
-    raw, pens, _ = paired()
-    one, alike = PenMove.of(raw), PenMove.of(raw, pens=torch.zeros_like(pens))
-    for state in range(3):
-        row = torch.cat([torch.tensor([0.4, 0.1]), torch.eye(3)[state]]).double()
-        for single, several in zip(one.log_prob(row), alike.log_prob(row), strict=True):
-            assert torch.allclose(single, several, atol=1e-12)
-
-
-def test_samples_of_pairs_are_as_likely_as_it_says():
-    """Share and mean offset of each pen state: where strokes end is another place than where they go on."""
-    _, _, move = paired()
-    many = PenMove(*(v.expand(400_000, *v.shape) for v in vars(move).values()))
-    rows = many.sample(1.0, torch.Generator().manual_seed(0))
-    pairs = torch.softmax(move.logits, -1).unsqueeze(-1) * torch.softmax(move.pen, -1)  # [component, state]
-    means = (pairs.unsqueeze(-1) * move.mean.unsqueeze(1)).sum(0) / pairs.sum(0).unsqueeze(-1)
-    for state in range(3):
-        these = rows[rows[:, 2 + state] > 0]
-        assert len(these) / len(rows) == pytest.approx(float(pairs[:, state].sum()), abs=0.005)
-        assert torch.allclose(these[:, :2].mean(0), means[state], atol=0.03)
-    assert (means[0] - means[1]).abs().max() > 0.2
-    coldest = move.sample(0)
-    state = int(pairs.sum(0).argmax())
-    assert coldest[2 + state] == 1
-    assert torch.equal(coldest[:2], move.mean[int(pairs[:, state].argmax())])
-
-
 def test_a_soft_sample_is_a_sample_and_lets_gradients_through():
     torch.manual_seed(0)
     raw = torch.randn(2000, 3 + 6 * 4, dtype=torch.float64)[:1].expand(2000, -1).clone().requires_grad_()

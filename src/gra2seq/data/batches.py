@@ -6,7 +6,6 @@ so a resumed run, and several processes, see exactly what one uninterrupted proc
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -33,7 +32,6 @@ from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
 from gra2seq.sketch.simplify import thinned
 from gra2seq.sketch.strokes import DOWN, END, UP, Floats, Ints, Sketch
 
-HOLDS_ON = 0.8  # how much of being off the way is left a row later
 DENSER = 4  # times closer than moves are far, as the scale says: such points are too many
 GRACE = 60  # seconds that a worker lives after it was told to end
 NO_BLOCKS = Blocks((), torch.empty(0, 4, dtype=torch.int32))
@@ -51,7 +49,6 @@ class Recipe:
     masking: str = "wipe-then-crop"
     jitter: float = 0.0  # each point is moved by up to this many pixels in training (dequantising)
     variety: Variety = field(default_factory=Variety)  # of what is learnt from
-    astray: float = 0.0  # share of the box by which the way that the decoder is shown leaves the true one in training
     random_links: bool = False
     skip_blank: bool = True  # paper is 0 (sketch/quadtree.py)
     patches: bool = True  # False for models that see none
@@ -87,7 +84,6 @@ class Batch:
     links: Tensor | None  # (B, N, N) random numbers for random links
     noise: Tensor | None  # (B, code) of the code, or of a judge's dropout; None in use: the code is its mean
     rows: Tensor  # (B, 1 + T, 5) stroke-5, the first one is the start of a sketch; scaled
-    astray: Tensor | None  # (B, 1 + T, 2) in training: how far off the way the pen is after each row; scaled
     strokes: Tensor  # (B, 1 + S, 5) rows of what is left of the strokes; S is 0 for models that see none
     stroke_rows: Tensor  # (B,) how many of them are real
     pictures: Tensor  # (B, side, side) of 0 to 255; side is 0 for models that see no picture
@@ -224,7 +220,6 @@ def prepare(
         pictures=_pictures(sketches, lost, recipe, generators),
         painted=_painted(lost, recipe, with_rows),
         wobble=_wobble(sketches, recipe, generators),
-        astray=_astray(sketches, recipe, generators),
         labels=_labels(sketches, recipe.categories),
         names=tuple(sketch.key for sketch in sketches),
     )
@@ -260,19 +255,6 @@ def _wobble(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.rand
         row[:count, :-2] = random.gumbel(size=(count, recipe.wobble))
         row[:count, -2:] = random.standard_normal((count, 2), np.float32)
     return torch.from_numpy(rows)
-
-
-def _astray(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random.Generator] | None) -> Tensor | None:
-    """Ways off the true one that hold on for a few rows, as those of a drawing hand; each sketch strays by its own."""
-    if not recipe.astray or generators is None:
-        return None
-    off = np.zeros((len(sketches), max(len(sketch) for sketch in sketches) + 2, 2), np.float32)
-    for row, sketch, random in zip(off, sketches, generators, strict=True):
-        size = random.uniform(0, recipe.astray) * BOX / recipe.scale
-        row[1 : 1 + len(sketch)] = size * random.standard_normal((len(sketch), 2), np.float32)
-    for row in range(2, off.shape[1]):  # the first point is as far off as any
-        off[:, row] = HOLDS_ON * off[:, row - 1] + math.sqrt(1 - HOLDS_ON**2) * off[:, row]
-    return torch.from_numpy(off)
 
 
 def _survivors(sketches: Sequence[Sketch], lost: Sequence[Damage], recipe: Recipe) -> tuple[Tensor, Tensor]:

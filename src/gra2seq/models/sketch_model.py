@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from gra2seq.data.batches import Batch
 from gra2seq.nn.decoder import StrokeDecoder
 from gra2seq.nn.mixture import PenMove
 from gra2seq.nn.picture_cnn import PicturePainter
 from gra2seq.options import Options
-from gra2seq.sketch.strokes import DOWN, END
+from gra2seq.sketch.strokes import END
 
 
 @dataclass(frozen=True)
@@ -74,9 +73,8 @@ class SketchModel(nn.Module):
         """Terms of the loss and figures to watch. The loss is a sum over time, averaged over the sketches."""
         encoding: Encoding = self.encoder(batch)
         code = sampled(encoding.mean, encoding.log_variance, batch.noise)
-        before, after = shown_and_wanted(batch.rows, batch.astray)
-        moves = self.decoder(before, code, rows_that_count(after))
-        terms = {**drawing_terms(moves, after), **encoding.terms}
+        moves = self.decoder(batch.rows[:, :-1], code, rows_that_count(batch.rows[:, 1:]))
+        terms = {**drawing_terms(moves, batch.rows[:, 1:]), **encoding.terms}
         if self.extra is not None:
             terms |= self.extra(Drawn(batch, code, moves, self.decoder))
         watch = dict(encoding.watch)
@@ -95,23 +93,6 @@ def sampled(mean: Tensor, log_variance: Tensor | None, noise: Tensor | None) -> 
     return mean if log_variance is None or noise is None else mean + torch.exp(0.5 * log_variance) * noise
 
 
-def shown_and_wanted(rows: Tensor, astray: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Of rows (B, 1 + T, 5): those that the decoder is shown, and those it should draw next, (B, T, 5) each.
-
-    Where the pen is `astray` (B, 1 + T, 2) after a row, the next one leads from there to where it should be. A decoder
-    that only ever sees true ways does not learn to come back when its own drawing leaves them.
-    """
-    before, after = rows[:, :-1], rows[:, 1:]
-    if astray is None:
-        return before, after
-    off = astray[:, :-1]
-    moved = before[..., :DOWN] + off - F.pad(off, (0, 0, 1, 0))[:, :-1]
-    return (
-        torch.cat([moved, before[..., DOWN:]], dim=-1),
-        torch.cat([after[..., :DOWN] - off, after[..., DOWN:]], dim=-1),
-    )
-
-
 def drawing_terms(moves: PenMove, targets: Tensor, prefix: str = "") -> dict[str, Tensor]:
     """How unlikely the true rows (B, T, 5) are: their offsets, and the pen up to the first END."""
     offset, pen = moves.log_prob(targets)
@@ -124,13 +105,7 @@ def drawing_terms(moves: PenMove, targets: Tensor, prefix: str = "") -> dict[str
 def decoder_of(options: Options) -> StrokeDecoder:
     """The decoder that all systems share."""
     return StrokeDecoder(
-        options.code,
-        options.hidden,
-        options.mixtures,
-        options.least_log_std,
-        options.position,
-        options.layer_norm,
-        options.own_pens,
+        options.code, options.hidden, options.mixtures, options.least_log_std, options.position, options.layer_norm
     )
 
 

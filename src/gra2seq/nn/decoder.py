@@ -23,7 +23,7 @@ class StrokeDecoder(nn.Module):
     """Code (B, code) and the rows drawn so far -> the distribution of the next row.
 
     With `position` it is also told where the pen is: without, it must add up all moves to know. With `layer_norm` its
-    LSTM is normalised at every step. With `own_pens` whether a stroke ends depends on where its point lies.
+    LSTM is normalised at every step.
     """
 
     def __init__(
@@ -34,17 +34,12 @@ class StrokeDecoder(nn.Module):
         least_log_std: float | None = None,
         position: bool = False,
         layer_norm: bool = False,
-        own_pens: bool = False,
     ) -> None:
         super().__init__()
         self.least_log_std, self.position = least_log_std, position
         self.start = nn.Linear(code, 2 * hidden)
         self.lstm = (LayerNormLSTM if layer_norm else LSTM)(5 + 2 * position + code, hidden)
         self.out = nn.Linear(hidden, raw_size(mixtures))
-        self.pens = nn.Linear(hidden, 3 * mixtures) if own_pens else None
-        if self.pens is not None:  # at first all pens are alike
-            nn.init.zeros_(self.pens.weight)
-            nn.init.zeros_(self.pens.bias)
         self.lstm.start_()
 
     def first_state(self, code: Tensor) -> State:
@@ -68,9 +63,8 @@ class StrokeDecoder(nn.Module):
         if self.position:
             rows = torch.cat([rows, rows[..., :DOWN].cumsum(dim=1)], dim=-1)
         packed = pack(rows, count)
-        hidden = self.lstm.run(packed, *self._start(code), steady=code)
-        pens = None if self.pens is None else unpack(packed, self.pens(hidden), steps)
-        return PenMove.of(unpack(packed, self.out(hidden), steps), self.least_log_std, pens)
+        raw = self.out(self.lstm.run(packed, *self._start(code), steady=code))
+        return PenMove.of(unpack(packed, raw, steps), self.least_log_std)
 
     def step(self, row: Tensor, state: State) -> tuple[PenMove, State]:
         """One row further: (B, 5) -> a move with leading axis (B)."""
@@ -79,8 +73,7 @@ class StrokeDecoder(nn.Module):
         last = torch.cat([row, place], dim=-1) if self.position else row
         gates = torch.addmm(told, last, self.lstm.by_inputs[:, : last.shape[1]].T)
         hidden, cell = self.lstm.step(torch.addmm(gates, hidden, self.lstm.by_hidden.T), cell)
-        pens = None if self.pens is None else self.pens(hidden)
-        return PenMove.of(self.out(hidden), self.least_log_std, pens), (hidden, cell, place, told)
+        return PenMove.of(self.out(hidden), self.least_log_std), (hidden, cell, place, told)
 
 
 def first_row(count: int, like: Tensor) -> Tensor:

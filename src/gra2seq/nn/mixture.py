@@ -28,24 +28,18 @@ def raw_size(mixtures: int) -> int:
 
 @dataclass(frozen=True)
 class PenMove:
-    """M Gaussians over the offset and a categorical over DOWN, UP, END; leading axes are free.
-
-    The pen does not depend on the offset (sketch-rnn), unless each Gaussian has a pen of its own: then a row comes from
-    one of M (offset, pen) pairs, and a stroke can end at one place and go on at another.
-    """
+    """M Gaussians over the offset and a categorical over DOWN, UP, END; leading axes are free."""
 
     logits: Tensor  # (…, M)
     mean: Tensor  # (…, M, 2)
     log_std: Tensor  # (…, M, 2)
     tilt: Tensor  # (…, M) atanh of the correlation
-    pen: Tensor  # (…, 3) logits, or (…, M, 3): of each Gaussian
+    pen: Tensor  # (…, 3) logits
 
     @staticmethod
-    def of(raw: Tensor, least_log_std: float | None = None, pens: Tensor | None = None) -> PenMove:
-        """From the network's numbers, (…, 3 + 6 M), and (…, 3 M) by which the pens of the Gaussians differ."""
+    def of(raw: Tensor, least_log_std: float | None = None) -> PenMove:
+        """From the network's numbers, (…, 3 + 6 M)."""
         pen, rest = raw[..., :3], raw[..., 3:]
-        if pens is not None:
-            pen = pen.unsqueeze(-2) + pens.unflatten(-1, (-1, 3))
         logits, mean_x, mean_y, std_x, std_y, tilt = rest.chunk(6, dim=-1)
         least = -MOST_LOG_STD if least_log_std is None else least_log_std
         log_std = torch.stack([std_x, std_y], dim=-1).clamp(least, MOST_LOG_STD)
@@ -53,10 +47,6 @@ class PenMove:
 
     def log_prob_offset(self, offset: Tensor) -> Tensor:
         """log p(dx, dy), without the floor. (…, 2) -> (…)"""
-        return torch.logsumexp(self._log_prob_each(offset), dim=-1)
-
-    def _log_prob_each(self, offset: Tensor) -> Tensor:
-        """log p(component, dx, dy). (…, 2) -> (…, M)"""
         z = (offset.unsqueeze(-2) - self.mean) * torch.exp(-self.log_std)  # (…, M, 2)
         z = z.clamp(-MOST_SIGMAS, MOST_SIGMAS)
         rho = torch.tanh(self.tilt)
@@ -66,36 +56,18 @@ class PenMove:
         gaussian = (
             -0.5 * square * torch.exp(-log_free) - math.log(2 * math.pi) - self.log_std.sum(dim=-1) - 0.5 * log_free
         )
-        return F.log_softmax(self.logits, dim=-1) + gaussian
+        return torch.logsumexp(F.log_softmax(self.logits, dim=-1) + gaussian, dim=-1)
 
     def log_prob_pen(self, state: Tensor) -> Tensor:
-        """log p of a one-hot pen state, wherever the pen goes. (…, 3) -> (…)"""
-        return (self._log_pen() * state).sum(dim=-1)
-
-    def _log_pen(self) -> Tensor:
-        """log p of the three states, (…, 3)"""
-        log_pen = F.log_softmax(self.pen, dim=-1)
-        if not self.own_pens:
-            return log_pen
-        return torch.logsumexp(F.log_softmax(self.logits, dim=-1).unsqueeze(-1) + log_pen, dim=-2)
-
-    @property
-    def own_pens(self) -> bool:
-        return self.pen.ndim > self.logits.ndim
+        """log p of a one-hot pen state. (…, 3) -> (…)"""
+        return (F.log_softmax(self.pen, dim=-1) * state).sum(dim=-1)
 
     def log_prob(self, rows: Tensor, floor: bool = True) -> tuple[Tensor, Tensor]:
-        """Of stroke-5 rows (…, 5): the offset's (0 past the end, with sketch-rnn's floor) and the pen's, which is that
-        of the pen given the offset if they depend on each other. What ends a sketch has no offset."""
-        offset, state, end = rows[..., DX:DOWN], rows[..., DOWN:], rows[..., END]
-        each = self._log_prob_each(offset)
-        log_offset, log_pen = torch.logsumexp(each, dim=-1), self.log_prob_pen(state)
-        if self.own_pens:
-            pens = (F.log_softmax(self.pen, dim=-1) * state.unsqueeze(-2)).sum(dim=-1)  # (…, M)
-            given = torch.logsumexp(F.log_softmax(each, dim=-1) + pens, dim=-1)
-            log_pen = torch.where(end > 0, log_pen, given)
+        """Of stroke-5 rows (…, 5): the offset's (0 past the end, with sketch-rnn's floor) and the pen's."""
+        offset = self.log_prob_offset(rows[..., DX:DOWN])
         if floor:
-            log_offset = torch.logaddexp(log_offset, log_offset.new_tensor(FLOOR))
-        return log_offset * (1 - end), log_pen
+            offset = torch.logaddexp(offset, offset.new_tensor(FLOOR))
+        return offset * (1 - rows[..., END]), self.log_prob_pen(rows[..., DOWN:])
 
     def sample(
         self,
@@ -111,29 +83,20 @@ class PenMove:
         """
         if temperature < 0:
             raise ValueError("temperature must not be negative")
-        log_pen = self._log_pen()
         if temperature == 0:
-            pen = log_pen.argmax(dim=-1)
-            component = self._logits_given(pen).argmax(dim=-1)
+            component, pen = self.logits.argmax(dim=-1), self.pen.argmax(dim=-1)
             offset = _pick(self.mean, component)
         else:
             if noise is None:
-                noise = make_noise(self.logits.shape[:-1], generator, self.logits)
-            pen = _choose(log_pen / (temperature if pen_temperature is None else pen_temperature), noise[..., 1])
-            component = _choose(self._logits_given(pen) / temperature, noise[..., 0])
+                noise = make_noise(self.pen.shape[:-1], generator, self.pen)
+            component = _choose(self.logits / temperature, noise[..., 0])
+            pen = _choose(self.pen / (temperature if pen_temperature is None else pen_temperature), noise[..., 1])
             rho = torch.tanh(_pick(self.tilt.unsqueeze(-1), component)[..., 0])
             first, second = noise[..., 2], noise[..., 3]
             tilted = torch.stack([first, rho * first + torch.sqrt(1 - rho.square()) * second], dim=-1)
             std = torch.exp(_pick(self.log_std, component)) * math.sqrt(temperature)
             offset = _pick(self.mean, component) + std * tilted
         return torch.cat([offset, F.one_hot(pen, 3).to(offset.dtype)], dim=-1)
-
-    def _logits_given(self, pen: Tensor) -> Tensor:
-        """Of the components, once the pen's state (…) is known: (…, M)"""
-        if not self.own_pens:
-            return self.logits
-        chosen = pen[..., None, None].expand(*self.pen.shape[:-1], 1)
-        return self.logits + F.log_softmax(self.pen, dim=-1).gather(-1, chosen).squeeze(-1)
 
     def soft_sample(self, gumbel: Tensor, normal: Tensor, temperature: float = 1.0) -> Tensor:
         """Rows (…, 5) that a gradient can pass: component and pen by Gumbel-softmax, the offset by its own noise.
