@@ -61,6 +61,7 @@ class Options:
     # the network
     channels: tuple[int, ...] = (8, 32, 64, 128, 256, 512, 512)
     picture: int = 48  # side in pixels of what picture models see, and of what is painted
+    glance: bool = False  # SP-gra2seq's code is told by the whole picture too, seen as picture models see it
     paint: float = 0.0  # weight of a term for painting the whole picture from SP-gra2seq's code, in training alone
     stroke_hidden: int = 256  # each way, of the LSTM that reads strokes
     embedding: int = 64  # of a lattice point's column, and of its row
@@ -142,7 +143,7 @@ class Options:
             cells=CELLS if "lattice patches" in sees else 0,
             points=MOST_POINTS if "lattice points" in sees else 0,
             strokes="strokes" in sees,
-            picture=self.picture if "picture" in sees else 0,
+            picture=self.picture if "picture" in sees or self.glance else 0,
             painted=self.picture if self.model in PAINTERS or self.paint else 0,
             wobble=self.mixtures + 3 if self.model == "sketch-healer-2" else 0,
         )
@@ -299,10 +300,12 @@ def options(values: Mapping[str, Any]) -> Options:
 def _check_system(chosen: Options) -> None:
     """What a system cannot be asked."""
     sees = SYSTEMS[chosen.model].sees if chosen.model in SYSTEMS else ()
-    if chosen.paint and chosen.model != Options.model:
-        raise UserError(
-            f"paint={chosen.paint} is for {Options.model}; {chosen.model} is as its authors made it: paint=0"
-        )
+    for name in ("paint", "glance"):
+        if getattr(chosen, name) and chosen.model != Options.model:
+            raise UserError(
+                f"{name}={getattr(chosen, name)} is for {Options.model}; "
+                f"{chosen.model} is as its authors made it: leave {name} out"
+            )
     if (chosen.model in PAINTERS or chosen.paint) and chosen.picture % HALVINGS:
         raise UserError(f"picture={chosen.picture} must be a multiple of {HALVINGS} for {chosen.model}: it is painted")
     if chosen.model == "rpcl-pix2seq" and chosen.clusters < 1:

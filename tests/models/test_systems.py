@@ -303,9 +303,28 @@ def test_sp_gra2seq_can_learn_to_paint_and_does_not_in_use():
     assert prepare(SKETCHES, chosen.recipe(30.0), with_rows=False).painted.numel() == 0
 
 
+def test_a_glance_adds_to_the_code_once_it_has_learnt():
+    """Before, the code is the graph's; after, the picture of the damaged drawing has its say; a gradient reaches it."""
+    chosen = tiny("sp-gra2seq", glance=True)
+    network, batch = build(chosen), batch_for(chosen)
+    assert batch.pictures.shape[1:] == (chosen.picture, chosen.picture)
+    graph = network.encoder.graph(batch).feature
+    assert torch.equal(network.encoder(batch).mean, network.encoder.code(graph)[0])
+    torch.nn.init.normal_(network.encoder.glance.tell.weight)
+    added = network.encoder(batch).mean - network.encoder.code(network.encoder.graph(batch).feature)[0]
+    seen = network.encoder.glance.see(batch.pictures)
+    assert torch.allclose(added, seen @ network.encoder.glance.tell.weight.T, atol=1e-4)
+    sum(network(batch)[0].values()).backward()
+    assert all(weight.grad.abs().max() > 0 for weight in network.encoder.glance.parameters())
+    whole = prepare(SKETCHES, chosen.recipe(30.0)).pictures
+    assert (prepare(SKETCHES, chosen.recipe(30.0), draws=np.zeros((8, 8)), probability=0.5).pictures < whole).any()
+    assert batch_for(tiny("sp-gra2seq")).pictures.numel() == 0
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
+        ({"glance": True, "model": "sketch-pix2seq"}, "as its authors made it"),
         ({"paint": 0.5, "model": "sketch-healer"}, "as its authors made it"),
         ({"paint": 0.5, "picture": 50}, "multiple of 16"),
         ({"model": "song", "picture": 50}, "multiple of 16"),
