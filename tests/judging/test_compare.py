@@ -269,7 +269,12 @@ def test_tables_of_other_terms_keep_their_figures_under_a_name_of_their_own(comp
     write_on("one", "song")
     tables = {path.suffix: path.read_text() for path in tmp_path.glob("comparison.*")}
     assert tables.keys() == {".md", ".json", ".csv", ".tex"}
+    (tmp_path / "healed.png").write_text("a wall")
+    (tmp_path / "curves.svg").write_text("curves")
     write_on("other", "song", "sketch-rnn")
+    assert (tmp_path / "healed-one.png").read_text() == "a wall"
+    assert (tmp_path / "curves-one.svg").read_text() == "curves"
+    assert not (tmp_path / "healed.png").exists()
     assert {path.suffix: path.read_text() for path in tmp_path.glob("comparison-one.*")} == tables
     assert told("comparison.json") == {("song", "other"), ("sketch-rnn", "other")}
     write_on("one", "sketch-lattice")

@@ -186,8 +186,8 @@ def compare(
     finished = {one.system: folder / one.system for one in found if not one.error}
     if finished:
         dataset = open_dataset(whole.data, name=whole.dataset or None)
-        comparing.write_wall({name: load(run) for name, run in finished.items()}, dataset, folder / "healed")
-        comparing.draw_curves(finished, whole.batch, folder / "curves")
+        comparing.write_wall({name: load(run) for name, run in finished.items()}, dataset, folder / comparing.WALL)
+        comparing.draw_curves(finished, whole.batch, folder / comparing.CURVES)
     if failed:
         raise typer.Exit(1)
 

@@ -39,6 +39,7 @@ from gra2seq.training.side_by_side import Planned, ShowAll, show_nobody, side_by
 from gra2seq.whole import readable_os_errors, whole_file
 
 NAME = "comparison"  # of the files with what was found
+WALL, CURVES = "healed", "curves"  # and of its pictures
 # What programs read of a system: name here -> name there.
 IN_JSON = {
     "system": "model",
@@ -232,12 +233,12 @@ def _read(path: Path) -> list[Compared]:
 
 
 def _set_aside(folder: Path, terms: str) -> None:
-    """A comparison of other terms keeps its figures, under a name that says whose they are."""
+    """A comparison of other terms keeps its figures and pictures, under names that say whose they are."""
     others = {one.terms for one in _read(folder / f"{NAME}.json") if one.rows} - {terms}
     for other in sorted(others)[:1]:
-        for file in folder.glob(f"{NAME}.*"):
+        for file in [file for name in (NAME, WALL, CURVES) for file in folder.glob(f"{name}.*")]:
             with readable_os_errors(file):
-                file.replace(file.with_name(f"{NAME}-{other}{file.suffix}"))
+                file.replace(file.with_name(f"{file.stem}-{other}{file.suffix}"))
 
 
 def comparison(found: Sequence[Compared]) -> str:
