@@ -23,7 +23,8 @@ from gra2seq.models.sketch_model import SketchModel
 from gra2seq.nn.decoder import State, draw_rows
 from gra2seq.nn.proximity import LINKS
 from gra2seq.options import IN_USE, Options, as_dict, options
-from gra2seq.sketch.masking import Hole
+from gra2seq.sketch.chamfer import Left, left_of, off_what_is_left
+from gra2seq.sketch.masking import Hole, damage
 from gra2seq.sketch.strokes import Floats, Ints, Sketch, from_stroke5
 from gra2seq.training.checkpoint import (
     CONFIG,
@@ -113,13 +114,15 @@ class Model:
         max_points: int | None = None,
         lengths: NDArray[np.integer] | None = None,
         tries: int | None = None,
+        left: Sequence[Left] | None = None,
         progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Sketch]:
         """A sketch for each code, in a box of about 255 around the origin. Sketch i depends on its code, seed and i.
 
         `first` is the number of the first one, for those who draw a long list in parts, or the numbers of all. Of
-        several `tries` (default: the model's) the one is kept that reads best: encoded again, its code is nearest to
-        the one it was drawn from. `progress` is told how many sketches are drawn, of how many.
+        several `tries` (default: the model's) the one is kept that lies best on what is `left` of the drawing that the
+        code comes from (`what_is_left`); where that is not said, the one that reads best: encoded again, its code is
+        nearest to the one it was drawn from. `progress` is told how many sketches are drawn, of how many.
         """
         tries = self.options.tries if tries is None else tries
         if tries < 1:
@@ -136,6 +139,10 @@ class Model:
             raise UserError(f"max_points={most} must be at least 1")
         if seed < 0:
             raise UserError(f"seed={seed} must not be negative")
+        if left is not None and len(left) != len(array):
+            raise UserError(
+                f"something is left of {len(left)} drawings, but there are {len(array)} codes: give one for each"
+            )
         numbers = first + np.arange(len(array)) if isinstance(first, int | np.integer) else np.asarray(first)
         if numbers.shape != (len(array),) or (lengths is not None and np.shape(lengths) != (len(array),)):
             raise UserError(f"first and lengths must be one number for each of the {len(array)} codes")
@@ -159,18 +166,40 @@ class Model:
             for count, (place, rows) in enumerate(ended, 1):
                 attempts[place] = self._sketch(rows)
                 progress(len(drawn) + count // tries, len(array))
-            drawn += self._best([sketch for sketch in attempts if sketch], code, tries)
+            drawn += self._best([sketch for sketch in attempts if sketch], code, tries, left[part] if left else None)
         return drawn
 
     def _begin(self, codes: Tensor, places: Tensor) -> State:
         return self.network.decoder.first_state(codes[places].to(self.device))
 
-    def _best(self, drawn: list[Sketch], codes: Tensor, tries: int) -> list[Sketch]:
-        """Of every `tries` drawings the one whose code is nearest to that it was drawn from; the first, if equal."""
+    def _best(self, drawn: list[Sketch], codes: Tensor, tries: int, left: Sequence[Left] | None) -> list[Sketch]:
+        """Of every `tries` drawings the one that lies or reads best; the first, if equal."""
         if tries == 1:
             return drawn
-        off = np.linalg.norm(self.encode(drawn) - codes.numpy(), axis=1).reshape(-1, tries)
-        return [drawn[tries * sketch + best] for sketch, best in enumerate(off.argmin(axis=1).tolist())]
+        if left is not None:
+            off = off_what_is_left(drawn, [one for one in left for _ in range(tries)], BOX)
+        else:
+            off = np.linalg.norm(self.encode(drawn) - codes.numpy(), axis=1)
+        best = off.reshape(-1, tries).argmin(axis=1)
+        return [drawn[tries * sketch + attempt] for sketch, attempt in enumerate(best.tolist())]
+
+    def what_is_left(
+        self,
+        sketches: Sequence[Sketch],
+        *,
+        draws: NDArray[np.floating] | None = None,
+        mask_prob: float = 0.0,
+        holes: Sequence[Hole] = (),
+    ) -> list[Left]:
+        """Of each sketch, when damaged as `encode` damages it: for `draw`, to choose among several tries."""
+        recipe = self.recipe
+        seen = [as_learnt(sketch, recipe) for sketch in _checked(sketches)]
+        _check_damage(len(seen), draws, mask_prob, holes, recipe.nodes)
+        lots = [None] * len(seen) if draws is None else draws
+        return [
+            left_of(one, damage(one, recipe.canvas, lot, mask_prob, nodes=recipe.nodes, holes=holes))
+            for one, lot in zip(seen, lots, strict=True)
+        ]
 
     def redraw(
         self,
@@ -210,6 +239,8 @@ class Model:
         if draws is None:
             draws = mask_draws(sketches, seed, self.recipe.nodes)
         codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
+        tries = self.options.tries if tries is None else tries
+        left = self.what_is_left(sketches, draws=draws, mask_prob=mask_prob, holes=holes) if tries > 1 else None
         # Of a sketch's own, wherever it stands in the list, and however large and wherever it is drawn.
         numbers = [_own_number(sketch) + sample for sketch in sketches for sample in range(samples)]
         drawn = self.draw(
@@ -218,6 +249,7 @@ class Model:
             seed=seed,
             first=np.array(numbers, np.int64),
             tries=tries,
+            left=None if left is None else [one for one in left for _ in range(samples)],
             progress=progress,
         )
         return [laid_over(sketch, sketches[i // samples]) for i, sketch in enumerate(drawn)]

@@ -82,7 +82,7 @@ class Options:
     layer_norm: bool = False  # in the LSTM, at every step
     least_log_std: float | None = None  # lower bound of log sigma, in scaled units
     least_pen_temperature: float = 0.0  # in use, of the pen's states: a cold pen draws rings without an end
-    tries: int = 1  # drawings of a code in use, of which the one whose own code comes back nearest is kept
+    tries: int = 1  # drawings of a sketch in use, of which the one that lies best on what is left of it is kept
 
     # training
     batch: int = 256  # of all processes together

@@ -60,7 +60,7 @@ def test_settings_stay_apart():
 def test_tries_are_said_and_stay_apart():
     rows = [row(tries=1), row(tries=8, rec=0.6)]
     assert [found["tries"] for found in summary(rows)] == [1, 8]
-    assert to_markdown(rows).count("the best read of 8 drawings each") == 1
+    assert to_markdown(rows).count("the best of 8 drawings each") == 1
     assert "tries" in to_csv(rows).splitlines()[0].split(",")
 
 

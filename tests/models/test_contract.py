@@ -7,11 +7,14 @@ import pytest
 import torch
 
 from gra2seq.data.batches import prepare
+from gra2seq.data.datasets import BOX
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.model import untrained
 from gra2seq.models import MODELS, build
 from gra2seq.options import PRESETS, SYSTEMS, options
+from gra2seq.sketch.chamfer import off_what_is_left
+from gra2seq.sketch.strokes import Sketch
 from gra2seq.training.checkpoint import load_weights, save_weights
 
 SKETCHES = list(doodles(8, seed=2))
@@ -23,6 +26,7 @@ CASES = [
     ("sp-gra2seq", {"clusters": 0}),
     ("sp-gra2seq", {"cluster_form": "squared", "normalise": "rows", "corner": 1.0, "paper": -1.0}),
     ("sp-gra2seq", {"position": True, "where": "canvas"}),
+    ("sp-gra2seq", {"glance": True}),
     ("sketch-healer", {"where": "canvas-and-order"}),
     ("sp-gra2seq", {"rounds": 3, "where": "canvas-and-order", "layer_norm": True, "position": True, "shuffle": 0.5}),
     ("sketch-lattice+", {"rounds": 2}),
@@ -46,6 +50,8 @@ def test_every_parameter_has_a_gradient_and_terms_are_finite(name, variant):
     torch.manual_seed(0)
     picked = chosen(name, **variant)
     network = build(picked).train()
+    if picked.glance:
+        torch.nn.init.normal_(network.encoder.glance.tell.weight)  # it starts at 0, and what lies below it has to wait
     batch = batch_for(picked, seeds=[(0, i) for i in range(8)])
     terms, _ = network(batch)
     clustering = {"cluster"} if name == "sp-gra2seq" and picked.clusters else set()
@@ -175,6 +181,32 @@ def test_draw_and_heal(name):
         assert (one.points == other.points).all(), "nobody asked for damage"
     assert model.encode([]).shape == (0, 16)
     assert model.draw(np.empty((0, 16))) == []
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_of_several_tries_the_one_that_lies_best_on_what_is_left_heals(name):
+    model = untrained(chosen(name, max_points=30))
+    draws = np.random.default_rng(0).random((8, 8))
+    damage = {"draws": draws, "mask_prob": 0.4, "holes": [(0.0, 0.0, 40.0, 40.0)]}
+    left = model.what_is_left(SKETCHES, **damage)
+
+    def off(drawn):
+        return off_what_is_left([_back(one, sketch) for one, sketch in zip(drawn, SKETCHES, strict=True)], left, BOX)
+
+    tried = [off(model.heal(SKETCHES, temperature=1.0, seed=1, tries=count, **damage)) for count in (1, 2, 5)]
+    assert (tried[1] <= tried[0] + 1e-5).all(), "the first try is one of the two"
+    assert (tried[2] <= tried[1] + 1e-5).all()
+    assert (tried[2] < tried[0] - 1e-4).any(), "and some later try lay better"
+    codes = model.encode(SKETCHES, **damage)
+    with pytest.raises(UserError, match="give one for each"):
+        model.draw(codes, tries=2, left=left[:3])
+
+
+def _back(drawn, original):
+    """Where `draw` had drawn it: in the model's own box."""
+    left, top, width, height = original.box
+    middle = np.array([left + width / 2, top + height / 2])
+    return Sketch((drawn.points - middle) * (BOX / max(width, height)), drawn.lengths)
 
 
 @pytest.mark.parametrize("name", MODELS)

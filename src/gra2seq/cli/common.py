@@ -37,7 +37,7 @@ Out = Annotated[
 ]
 Tries = Annotated[
     int | None,
-    typer.Option(min=1, help="Draw each so often, keep the one whose code comes back nearest. Default: the model's."),
+    typer.Option(min=1, help="Draw each so often, keep the one that lies best on what is left. Default: the model's."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
 RunFolder = Annotated[

@@ -24,7 +24,6 @@ from safetensors.numpy import load_file, save_file
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
-from gra2seq.judging.chamfer import chamfer
 from gra2seq.judging.judge import Judge
 from gra2seq.judging.recognition import recognition
 from gra2seq.judging.retrieval import ranks
@@ -32,6 +31,7 @@ from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import FORMATS
 from gra2seq.model import STREAM, TEMPERATURE, Model
 from gra2seq.options import IN_USE, Options, as_dict
+from gra2seq.sketch.chamfer import Left, chamfer
 from gra2seq.sketch.masking import Draws
 from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
@@ -41,6 +41,7 @@ from gra2seq.whole import whole_file
 
 KS = (1, 10, 50)
 DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its original (METHOD), or the other way round
+CHOICE = "lies best"  # among several tries
 MASK_SEED, MASK_VERSION = 2023, 3  # of the draws of a benchmark, and of how they are made
 BATCH = 256
 UNKNOWN = -1  # the judge's word on an empty drawing
@@ -107,7 +108,7 @@ def evaluate(
             if judged is None:
                 if codes is None:  # the damage is the same for every seed
                     codes = _codes(model, dataset, indices, draws.numbers, mask, tell)
-                judged = _judge(model, dataset, indices, codes, mask, seed, judge, tell)
+                judged = _judge(model, dataset, indices, codes, draws.numbers, mask, seed, judge, tell)
                 if kept:
                     judged.save(kept)
             pair = (judged.codes, gallery) if direction == "redrawn" else (gallery, judged.codes)
@@ -171,7 +172,7 @@ def write_galleries(
     written = []
     for number, mask in enumerate(every := list(dict.fromkeys(masks)), 1):
         codes = model.encode(sketches, draws=draws[places], mask_prob=mask)
-        drawn = model.draw(codes, seed=seed, first=places)
+        drawn = model.draw(codes, seed=seed, first=places, left=_left(model, sketches, draws[places], mask))
         damaged = [
             damaged_picture(s, model.recipe, draws[place], mask) for s, place in zip(sketches, places, strict=True)
         ]
@@ -215,6 +216,7 @@ def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str
         if value != default[name] and (name not in FREE or name in IN_USE)
     }
     what = [dataset.store.hash, dataset.name, split, model.recipe.scale, chosen, MASK_SEED, MASK_VERSION, TEMPERATURE]
+    what += [CHOICE] if model.options.tries > 1 else []
     about = hashlib.sha256(json.dumps(what).encode())
     for network in (model.network, judge.network if judge else None):
         for tensor in network.state_dict().values() if network else ():
@@ -291,6 +293,7 @@ def _judge(
     dataset: Dataset,
     indices: Indices,
     codes: Floats,
+    draws: Floats,
     mask: float,
     seed: int,
     judge: Judge | None,
@@ -300,7 +303,9 @@ def _judge(
     what, parts = f"mask {mask:.0%}, seed {seed}", list[Judged]()
     for start in range(0, len(indices), STREAM):
         progress = partial(_told, tell, f"{what}: drawn", start, len(indices))
-        drawn = model.draw(codes[start : start + STREAM], seed=seed, first=start, progress=progress)
+        there = slice(start, start + STREAM)
+        left = _left(model, [dataset.store[int(index)] for index in indices[there]], draws[there], mask)
+        drawn = model.draw(codes[there], seed=seed, first=start, left=left, progress=progress)
         for part, sketches in _batches(dataset, indices[start : start + STREAM]):
             found = _said(judge, dataset, drawn[part])
             empty = np.array([_empty(sketch) for sketch in drawn[part]])
@@ -313,6 +318,11 @@ def _judge(
         np.concatenate([p.found for p in parts]),
         np.concatenate([p.distance for p in parts]),
     )
+
+
+def _left(model: Model, sketches: Sequence[Sketch], draws: Floats, mask: float) -> list[Left] | None:
+    """For a model that draws each several times."""
+    return model.what_is_left(sketches, draws=draws, mask_prob=mask) if model.options.tries > 1 else None
 
 
 def _told(tell: Progress, what: str, start: int, total: int, done: int, _part: int) -> None:

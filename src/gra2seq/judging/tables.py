@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 KS = ("1", "10", "50")
 SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction", "tries")  # all but the seed
-OPTIONAL = ("tries",)  # drawings of each code, of which the best read one was kept
+OPTIONAL = ("tries",)  # drawings of each code, of which the one that lies best on what is left was kept
 COLUMNS = (*SETTING[:4], "seed", *SETTING[4:], "rec", "ceiling", "ret", "chamfer")
 BY_CATEGORY = "rec_by_category"
 DASH = "–"
@@ -214,7 +214,7 @@ def _legend(found: Sequence[Row]) -> list[str]:
     for row in found:
         size = f"{_known(row['sketches'])} sketches in a gallery of {_known(row['gallery'])}"
         if (row["tries"] or 1) > 1:
-            size += f", the best read of {row['tries']} drawings each"
+            size += f", the best of {row['tries']} drawings each"
         ceiling = "" if row["ceiling"] is None else f", ceiling of Rec {100 * row['ceiling']:.2f} %"
         lines.append(
             f"{row['data']} ({', '.join(row['categories'])}): {size}, the {_known(row['direction'])} sketch "

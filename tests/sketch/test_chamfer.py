@@ -8,8 +8,10 @@ import pytest
 
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
-from gra2seq.judging import chamfer as module
-from gra2seq.judging.chamfer import MOST, SPACING, chamfer, line_points
+from gra2seq.sketch import chamfer as module
+from gra2seq.sketch.canvas import Canvas
+from gra2seq.sketch.chamfer import MOST, SPACING, chamfer, left_of, line_points, off_what_is_left
+from gra2seq.sketch.masking import damage
 from gra2seq.sketch.strokes import Sketch
 
 SKETCHES = list(doodles(24, seed=5))
@@ -127,6 +129,62 @@ def test_very_many_dots():
     """Each dot is a point: the pair is compared in parts."""
     dots = Sketch(np.random.default_rng(0).random((3000, 2)) * 255, np.ones(3000, np.int64))
     assert chamfer([dots], [dots]).tolist() == [0]
+
+
+def slow_off(drawn, original, boxes):
+    """A double loop; boxes are (left, top, right, bottom), the original's longer side is 1 around the origin."""
+
+    def told(x, y):
+        return not any(a <= x < c and b <= y < d for a, b, c, d in boxes)
+
+    left = [p for p in slow_points(original) if told(*p)]
+    every = slow_points(drawn)
+    seen = [p for p in every if told(*p)]
+    there = sum(min(math.dist(p, q) for q in left) for p in seen) / max(len(seen), 1)
+    return (there + sum(min(math.dist(p, q) for p in every) for q in left) / len(left)) / 2
+
+
+def test_what_is_left_against_a_double_loop():
+    """Of drawings that fill their box, so that the slow points, which are scaled, lie where they are drawn."""
+    canvas = Canvas(640, 16, 256)
+    numbers = np.random.default_rng(3).random((8, 20))
+    lost = [
+        damage(s, canvas, n, 0.3, holes=[(s.box[0], s.box[1], 30, 30)]) for s, n in zip(SKETCHES, numbers, strict=False)
+    ]
+    left = [left_of(s, one) for s, one in zip(SKETCHES, lost, strict=False)]
+    drawn = [boxed(s) for s in SKETCHES[8:16]]
+    found = off_what_is_left(drawn, left, 255.0)
+    for number, one in enumerate(lost):
+        boxes = (np.concatenate([one.patches, one.holes]) - canvas.padded / 2) / canvas.side
+        assert found[number] == pytest.approx(slow_off(drawn[number], SKETCHES[number], boxes.tolist()), abs=1e-6)
+    assert sum(len(one.patches) for one in lost) > 4
+
+
+def boxed(drawing):
+    """As `Model.draw` gives them: longer side 255 around the origin."""
+    left, top, width, height = drawing.box
+    return Sketch((drawing.points - (left + width / 2, top + height / 2)) * (255 / max(width, height)), drawing.lengths)
+
+
+def test_a_healed_drawing_is_not_blamed_for_what_it_draws_where_something_was_lost():
+    """But a line where there was paper, a line that is missing, and a drawing beside its place are."""
+    whole = sketch([(0, 0), (100, 0)], [(0, 100), (100, 100)])
+    half = left_of(whole, damage(whole, Canvas(640, 16, 256), holes=[(-10, 80, 120, 40)]))
+    drawings = {
+        "the original": whole,
+        "without what was lost": sketch([(0, 0), (100, 0)]),
+        "with something else there": sketch([(0, 0), (100, 0)], [(40, 95), (60, 95)]),
+        "a line on paper": sketch([(0, 0), (100, 0)], [(0, 50), (100, 50)]),
+        "a line missing": sketch([(0, 0), (50, 0)]),
+        "aside": sketch([(0, 10), (100, 10)]),
+    }
+    placed = [Sketch((one.points - 50) * 2.55, one.lengths) for one in drawings.values()]
+    off = dict(zip(drawings, off_what_is_left(placed, [half] * len(placed), 255.0).tolist(), strict=True))
+    assert max(list(off.values())[:3]) < 1e-6
+    assert min(list(off.values())[3:]) > 0.05
+    assert off["aside"] == pytest.approx(0.1, abs=1e-6)
+    nothing = left_of(whole, damage(whole, Canvas(640, 16, 256), holes=[(-10, -10, 200, 200)]))
+    assert off_what_is_left(placed[:2], [nothing, half], 255.0).tolist() == pytest.approx([0, 0], abs=1e-6)
 
 
 def test_no_drawing_and_bad_input():
