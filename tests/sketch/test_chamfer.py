@@ -148,10 +148,10 @@ def test_what_is_left_against_a_double_loop():
     """Of drawings that fill their box, so that the slow points, which are scaled, lie where they are drawn."""
     canvas = Canvas(640, 16, 256)
     numbers = np.random.default_rng(3).random((8, 20))
-    lost = [
-        damage(s, canvas, n, 0.3, holes=[(s.box[0], s.box[1], 30, 30)]) for s, n in zip(SKETCHES, numbers, strict=False)
-    ]
-    left = [left_of(s, one) for s, one in zip(SKETCHES, lost, strict=False)]
+    damaged = SKETCHES[:8]
+    pairs = zip(damaged, numbers, strict=True)
+    lost = [damage(s, canvas, n, 0.3, holes=[(s.box[0], s.box[1], 30, 30)]) for s, n in pairs]
+    left = [left_of(s, one) for s, one in zip(damaged, lost, strict=True)]
     drawn = [boxed(s) for s in SKETCHES[8:16]]
     found = off_what_is_left(drawn, left, 255.0)
     for number, one in enumerate(lost):

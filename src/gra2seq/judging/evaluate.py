@@ -304,12 +304,14 @@ def _judge(
     for start in range(0, len(indices), STREAM):
         progress = partial(_told, tell, f"{what}: drawn", start, len(indices))
         there = slice(start, start + STREAM)
-        left = _left(model, [dataset.store[int(index)] for index in indices[there]], draws[there], mask)
+        originals = [dataset.store[int(index)] for index in indices[there]]
+        left = _left(model, originals, draws[there], mask)
         drawn = model.draw(codes[there], seed=seed, first=start, left=left, progress=progress)
-        for part, sketches in _batches(dataset, indices[start : start + STREAM]):
+        for first in range(0, len(drawn), BATCH):
+            part = slice(first, min(first + BATCH, len(drawn)))
             found = _said(judge, dataset, drawn[part])
             empty = np.array([_empty(sketch) for sketch in drawn[part]])
-            apart = chamfer(drawn[part], sketches)
+            apart = chamfer(drawn[part], originals[part])
             parts.append(Judged(model.encode(drawn[part]), empty, np.where(empty, UNKNOWN, found), apart))
             tell(f"{what}: judged", start + part.stop, len(indices))
     return Judged(

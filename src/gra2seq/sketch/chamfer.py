@@ -17,13 +17,12 @@ import torch
 from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.masking import Damage, Flags
+from gra2seq.sketch.masking import Damage, Flags, inside
 from gra2seq.sketch.strokes import Doubles, Sketch
 
 SPACING = 1 / 64  # between two points, in longer sides: less than the thickness of the pen, 0.025
 MOST = 1024  # steps along all lines together: a scribble longer than 16 sides has a wider spacing
 PAIRS = 1 << 21  # of points that are compared at a time: some 50 MB
-
 
 Cloud = tuple[Doubles, Flags]  # (n, 2) points, and (n,) whose distances count
 
@@ -37,10 +36,7 @@ class Left:
 
     def tells_of(self, points: Doubles) -> Flags:
         """(m, 2) -> (m,) points where nothing was lost: no ink means no line there."""
-        x, y = points[:, None, 0], points[:, None, 1]
-        left, top, right, bottom = self.lost.T
-        told: Flags = ~((x >= left) & (x < right) & (y >= top) & (y < bottom)).any(axis=1)
-        return told
+        return ~inside(points, self.lost)
 
 
 def left_of(sketch: Sketch, damage: Damage) -> Left:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +40,12 @@ class Damage:
 
     def hits(self, points: NDArray[np.integer]) -> Flags:
         """(m, 2) -> (m,) which of the points lie where something is lost."""
-        return _inside(points, np.concatenate([self.patches, self.holes]))
+        return inside(points, np.concatenate([self.patches, self.holes]))
 
     @property
     def masked(self) -> Flags:
         """(n,) centres that were drawn, or that lie in a hole."""
-        return self.drawn | _inside(self.centres, self.holes)
+        return self.drawn | inside(self.centres, self.holes)
 
 
 @dataclass(frozen=True)
@@ -190,11 +191,12 @@ def _room(count: int, canvas: Canvas, into: Pixels | None) -> Pixels:
     return np.empty((1 + count, canvas.patch, canvas.patch), np.uint8) if into is None else into[: 1 + count]
 
 
-def _inside(points: NDArray[np.integer], boxes: Boxes) -> Flags:
+def inside(points: NDArray[Any], boxes: NDArray[Any]) -> Flags:
+    """(m, 2) -> (m,) which of the points lie in one of the boxes (k, 4): left, top, right, bottom."""
     x, y = points[:, None, 0], points[:, None, 1]
     left, top, right, bottom = boxes.T
-    inside: Flags = ((x >= left) & (x < right) & (y >= top) & (y < bottom)).any(axis=1)
-    return inside
+    within: Flags = ((x >= left) & (x < right) & (y >= top) & (y < bottom)).any(axis=1)
+    return within
 
 
 def _on_canvas(hole: Hole, sketch: Sketch, canvas: Canvas) -> tuple[int, int, int, int]:
