@@ -1,6 +1,7 @@
 """What makes each of the eight systems itself."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -117,6 +118,32 @@ def test_only_the_points_that_survive_are_read():
             assert np.abs(points - at).max(axis=1).min() < 1e-2 * max(width, height)
 
 
+def one_by_one(network, batch, code):
+    """What each sketch costs, row by row up to its end: offsets and pen."""
+    found = []
+    for rows, one in zip(batch.rows, code.split(1), strict=True):
+        state, offset, pen = network.decoder.first_state(one), 0.0, 0.0
+        for last, row in pairwise(rows):
+            move, state = network.decoder.step(last[None], state)
+            cost = [-part.item() for part in move.log_prob(row[None])]
+            offset, pen = offset + cost[0], pen + cost[1]
+            if row[END]:
+                break
+        found.append((offset, pen))
+    return np.array(found)
+
+
+def test_a_batch_costs_what_its_sketches_do_row_by_row():
+    torch.manual_seed(0)
+    picked = tiny("sketch-healer")
+    network, batch = build(picked).eval(), batch_for(picked)
+    with torch.no_grad():
+        encoding, (terms, _) = network.encoder(batch), network(batch)
+        costs = one_by_one(network, batch, sampled(encoding.mean, encoding.log_variance, batch.noise))
+    assert len({len(sketch) for sketch in SKETCHES}) > 1, "else nothing is padded"
+    assert [terms["offset"].item(), terms["pen"].item()] == pytest.approx(costs.mean(axis=0).tolist(), rel=1e-4)
+
+
 # --- RPCL-pix2seq -----------------------------------------------------------------------------------------------------
 
 
@@ -148,9 +175,9 @@ def test_each_of_the_four_ways_teaches_its_own_encoder_and_decoder():
     batch = batch_for(picked)
     taught = {
         "offset": ("encoder.see", "decoder"),
-        "strokes_offset": ("extra.read", "decoder"),
-        "picture": ("encoder.see", "extra.paint"),
-        "strokes_picture": ("extra.read", "extra.paint"),
+        "strokes_offset": ("read", "decoder"),
+        "picture": ("encoder.see", "paint"),
+        "strokes_picture": ("read", "paint"),
     }
     for term, parts in taught.items():
         network = build(picked).train()
@@ -158,8 +185,22 @@ def test_each_of_the_four_ways_teaches_its_own_encoder_and_decoder():
         moved = {
             name.rsplit(".", 2)[0] for name, p in network.named_parameters() if p.grad is not None and p.grad.any()
         }
-        for part in ("encoder.see", "extra.read", "decoder", "extra.paint"):
+        for part in ("encoder.see", "read", "decoder", "paint"):
             assert any(name.startswith(part) for name in moved) == (part in parts), (term, part)
+
+
+def test_the_four_ways_at_once_cost_what_they_do_one_by_one():
+    torch.manual_seed(0)
+    picked = tiny("song")
+    network, batch = build(picked).eval(), batch_for(picked)
+    with torch.no_grad():
+        terms, _ = network(batch)
+        for encoder, prefix in ((network.encoder, ""), (network.read, "strokes_")):
+            encoding = encoder(batch)
+            code = sampled(encoding.mean, encoding.log_variance, batch.noise)
+            costs = [*one_by_one(network, batch, code).mean(axis=0), network.paint.losses(code, batch.painted).mean()]
+            found = [terms[prefix + name].item() for name in ("offset", "pen", "picture")]
+            assert found == pytest.approx([float(cost) for cost in costs], rel=1e-4), prefix
 
 
 # --- SketchHealer and SketchHealer 2.0 -------------------------------------------------------------------------------
@@ -296,7 +337,7 @@ def test_sp_gra2seq_can_learn_to_paint_and_does_not_in_use():
     terms, _ = network(batch)
     encoding = network.encoder(batch)
     code = sampled(encoding.mean, encoding.log_variance, batch.noise)
-    assert torch.allclose(terms["picture"], 0.5 * network.extra.paint.loss(code, batch.painted), rtol=1e-4)
+    assert torch.allclose(terms["picture"], 0.5 * network.extra.paint.losses(code, batch.painted).mean(), rtol=1e-4)
     terms["picture"].backward()
     assert network.encoder.graph.embed.weights[0].grad.abs().max() > 0
     assert "picture" not in build(tiny("sp-gra2seq"))(batch_for(tiny("sp-gra2seq")))[0]

@@ -1,11 +1,12 @@
 """One pen walk serves drawing, centres and masking."""
 
+import cv2
 import numpy as np
 import pytest
 
 from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
-from gra2seq.sketch.canvas import Canvas, draw, pen_walk, whole_view
+from gra2seq.sketch.canvas import Canvas, draw, grey_view, inner_view, pen_walk, whole_view
 from gra2seq.sketch.lattice import lattice_points
 from gra2seq.sketch.masking import Draws, damage, drop_points, look, survivors, wipe_then_lattice
 from gra2seq.sketch.patches import centres, crop, window
@@ -249,3 +250,14 @@ def test_survivors_against_a_slow_twin():
     square = Sketch.from_strokes([[[0, 0], [100, 0]], [[0, 50], [100, 50]], [[0, 100], [100, 100]]])
     hole = damage(square, CANVAS, holes=[(40, 40, 20, 20)])
     assert [piece.tolist() for piece in survivors(square, hole)] == [[0, 1], [2], [3], [4, 5]], "it passed through"
+
+
+@pytest.mark.parametrize("side", [7, 48, 96, 224])
+def test_a_small_picture_has_the_share_of_ink_in_each_pixel(side):
+    pixels = draw(pen_walk(doodle("cat", 3), CANVAS))
+    expected = cv2.resize(inner_view(pixels, CANVAS) * 255, (side, side), interpolation=cv2.INTER_AREA)
+    seen = grey_view(pixels, CANVAS, side)
+    assert seen.dtype == np.uint8
+    assert seen.max() > 50
+    assert np.abs(seen.astype(int) - expected).max() <= 1  # where rounding goes either way
+    assert (seen == expected).mean() > 0.99

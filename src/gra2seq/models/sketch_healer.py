@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from gra2seq.data.batches import Batch
 from gra2seq.models.graph_encoder import Graph, GraphEncoder, graph_encoder_of
 from gra2seq.models.sketch_model import Code, Drawn, Encoding, SketchModel, decoder_of, rows_that_count
-from gra2seq.nn.mixture import PenMove
+from gra2seq.nn.lstm import pack, unpack
 from gra2seq.nn.stroke_encoder import StrokeEncoder
 from gra2seq.options import Options
 
@@ -44,18 +44,17 @@ class Perception(nn.Module):
     def forward(self, drawn: Drawn) -> dict[str, Tensor]:
         true = drawn.batch.rows[:, 1:]
         count = rows_that_count(true)
-        apart = self.read(_soft_rows(drawn.moves, drawn.batch.wobble), count) - self.read(true, count)
+        soft = unpack(drawn.true, _soft_rows(drawn, count), true.shape[1])
+        apart = self.read(soft, count) - self.read(true, count)
         return {"perception": PERCEPTUAL_WEIGHT * apart.square().sum(dim=-1).mean()}
 
 
-def _soft_rows(moves: PenMove, wobble: Tensor | None) -> Tensor:
-    """Rows that a gradient passes; where there is no randomness (in use), of the likeliest kind."""
-    steps, numbers = moves.logits.shape[1], moves.logits.shape[-1] + 3
-    if wobble is None:
-        wobble = moves.pen.new_zeros(len(moves.pen), steps, numbers + 2)
-    room = (0, 0, 0, steps - wobble.shape[1])  # padding in time
-    wobble = nn.functional.pad(wobble, room)
-    return moves.soft_sample(wobble[..., :numbers], wobble[..., numbers:])
+def _soft_rows(drawn: Drawn, count: Tensor) -> Tensor:
+    """Rows (R, 5) that a gradient passes; where there is no randomness (in use), of the likeliest kind."""
+    moves, wobble = drawn.moves, drawn.batch.wobble
+    numbers = moves.logits.shape[-1] + 3
+    luck = moves.pen.new_zeros(len(moves.pen), numbers + 2) if wobble is None else pack(wobble, count).data
+    return moves.soft_sample(luck[:, :numbers], luck[:, numbers:])
 
 
 def _graph(options: Options) -> FreeGraph:

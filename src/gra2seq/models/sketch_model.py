@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
 
 from gra2seq.data.batches import Batch
 from gra2seq.nn.decoder import StrokeDecoder
+from gra2seq.nn.lstm import members, pack
 from gra2seq.nn.mixture import PenMove
 from gra2seq.nn.picture_cnn import PicturePainter
 from gra2seq.options import Options
@@ -44,8 +46,8 @@ class Drawn:
 
     batch: Batch
     code: Tensor  # (B, code) that was drawn from
-    moves: PenMove  # (B, T)
-    decoder: StrokeDecoder
+    moves: PenMove  # (R,) what the decoder says of each row that counts
+    true: PackedSequence  # (R, 5) those rows
 
 
 class Painting(nn.Module):
@@ -56,7 +58,7 @@ class Painting(nn.Module):
         self.paint, self.weight = PicturePainter(code, side), weight
 
     def forward(self, drawn: Drawn) -> dict[str, Tensor]:
-        return {"picture": self.weight * self.paint.loss(drawn.code, drawn.batch.painted)}
+        return {"picture": self.weight * self.paint.losses(drawn.code, drawn.batch.painted).mean()}
 
 
 class SketchModel(nn.Module):
@@ -73,14 +75,11 @@ class SketchModel(nn.Module):
         """Terms of the loss and figures to watch. The loss is a sum over time, averaged over the sketches."""
         encoding: Encoding = self.encoder(batch)
         code = sampled(encoding.mean, encoding.log_variance, batch.noise)
-        moves = self.decoder(batch.rows[:, :-1], code, rows_that_count(batch.rows[:, 1:]))
-        terms = {**drawing_terms(moves, batch.rows[:, 1:]), **encoding.terms}
+        moves, true = follow(self.decoder, batch.rows, code)
+        terms = {name: each.mean() for name, each in unlikely(moves, true).items()} | encoding.terms
         if self.extra is not None:
-            terms |= self.extra(Drawn(batch, code, moves, self.decoder))
-        watch = dict(encoding.watch)
-        if encoding.log_variance is not None:
-            watch["sigma"] = torch.exp(0.5 * encoding.log_variance.detach()).mean()
-        return terms, watch
+            terms |= self.extra(Drawn(batch, code, moves, true))
+        return terms, watched(encoding)
 
     def encode(self, batch: Batch) -> Tensor:
         """The codes (mu), (B, code)."""
@@ -93,13 +92,29 @@ def sampled(mean: Tensor, log_variance: Tensor | None, noise: Tensor | None) -> 
     return mean if log_variance is None or noise is None else mean + torch.exp(0.5 * log_variance) * noise
 
 
-def drawing_terms(moves: PenMove, targets: Tensor, prefix: str = "") -> dict[str, Tensor]:
-    """How unlikely the true rows (B, T, 5) are: their offsets, and the pen up to the first END."""
-    offset, pen = moves.log_prob(targets)
+def follow(decoder: StrokeDecoder, rows: Tensor, code: Tensor) -> tuple[PenMove, PackedSequence]:
+    """Along true rows (B, 1 + T, 5): what the decoder says of each that counts, told those before it, and these rows.
+
+    Nothing is computed of the padding: of a batch it is often more than half.
+    """
+    count = rows_that_count(rows[:, 1:])
+    return decoder(rows[:, :-1], code, count), pack(rows[:, 1:], count)
+
+
+def unlikely(moves: PenMove, true: PackedSequence) -> dict[str, Tensor]:
+    """How unlikely the true rows (R, 5) of each sketch are, (B,): their offsets, and the pen up to the first END."""
+    whose, sketches = members(true), int(true.batch_sizes[0])
     return {
-        f"{prefix}offset": -offset.sum() / len(targets),
-        f"{prefix}pen": -(pen * not_past_end(targets)).sum() / len(targets),
+        name: -each.new_zeros(sketches).index_add(0, whose, each)
+        for name, each in zip(("offset", "pen"), moves.log_prob(true.data), strict=True)
     }
+
+
+def watched(encoding: Encoding) -> dict[str, Tensor]:
+    """What is worth watching of an encoding, with how wide its codes are."""
+    if encoding.log_variance is None:
+        return encoding.watch
+    return encoding.watch | {"sigma": torch.exp(0.5 * encoding.log_variance.detach()).mean()}
 
 
 def decoder_of(options: Options) -> StrokeDecoder:
@@ -111,10 +126,4 @@ def decoder_of(options: Options) -> StrokeDecoder:
 
 def rows_that_count(rows: Tensor) -> Tensor:
     """(B, T, 5) -> (B,) rows up to and with the first END."""
-    return not_past_end(rows).sum(dim=-1).long()
-
-
-def not_past_end(rows: Tensor) -> Tensor:
-    """1 up to and with the first END row, 0 in the padding behind it: (B, T, 5) -> (B, T)."""
-    ended = rows[..., END].cumsum(dim=-1)
-    return (ended <= 1).to(rows.dtype)
+    return (rows[..., END].cumsum(dim=-1) <= 1).sum(dim=-1)

@@ -5,20 +5,22 @@ The code in use is the picture's: picture to strokes is the way their paper is a
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from gra2seq.data.batches import Batch
 from gra2seq.models.sketch_model import (
     Code,
-    Drawn,
     Encoding,
     SketchModel,
     decoder_of,
-    drawing_terms,
-    rows_that_count,
+    follow,
     sampled,
+    unlikely,
+    watched,
 )
 from gra2seq.models.sketch_rnn import KL, GaussianStrokes
+from gra2seq.nn.decoder import StrokeDecoder
 from gra2seq.nn.picture_cnn import PictureCNN, PicturePainter, song_cnn
 from gra2seq.nn.stroke_encoder import StrokeEncoder
 from gra2seq.options import Options
@@ -36,29 +38,35 @@ class GaussianPicture(nn.Module):
         return Encoding(mean, log_variance, {"kl": self.kl(mean, log_variance)})
 
 
-class OtherWays(nn.Module):
-    """Besides picture to strokes: strokes to strokes, strokes to picture, picture to picture."""
+class Song(SketchModel):
+    """Two codes of each sketch, `encoder`'s from its picture and `read`'s from its strokes, and from each of them both
+    strokes and picture: the decoders are handed the codes of both kinds at once.
+    """
 
-    def __init__(self, read: GaussianStrokes, paint: PicturePainter) -> None:
-        super().__init__()
+    def __init__(
+        self, encoder: GaussianPicture, read: GaussianStrokes, decoder: StrokeDecoder, paint: PicturePainter
+    ) -> None:
+        super().__init__(encoder, decoder)
         self.read, self.paint = read, paint
 
-    def forward(self, drawn: Drawn) -> dict[str, Tensor]:
-        batch = drawn.batch
+    def forward(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        picture: Encoding = self.encoder(batch)
         strokes: Encoding = self.read(batch)
-        stroke_code = sampled(strokes.mean, strokes.log_variance, batch.noise)
-        rows, targets = batch.rows[:, :-1], batch.rows[:, 1:]
-        moves = drawn.decoder(rows, stroke_code, rows_that_count(targets))
-        return {
-            "strokes_kl": strokes.terms["kl"],
-            **drawing_terms(moves, targets, "strokes_"),
-            "picture": self.paint.loss(drawn.code, batch.painted),
-            "strokes_picture": self.paint.loss(stroke_code, batch.painted),
-        }
+        codes = torch.cat([sampled(one.mean, one.log_variance, batch.noise) for one in (picture, strokes)])
+        ways = unlikely(*follow(self.decoder, _twice(batch.rows), codes))
+        ways["picture"] = self.paint.losses(codes, _twice(batch.painted))
+        terms = {"kl": picture.terms["kl"], "strokes_kl": strokes.terms["kl"]}
+        for name, each in ways.items():
+            terms[name], terms[f"strokes_{name}"] = (half.mean() for half in each.chunk(2))
+        return terms, watched(picture)
 
 
-def song(options: Options) -> SketchModel:
+def _twice(rows: Tensor) -> Tensor:
+    return torch.cat([rows, rows])
+
+
+def song(options: Options) -> Song:
     see, read = song_cnn(options.picture), StrokeEncoder(options.stroke_hidden)
     pictures = GaussianPicture(see, Code(see.dim, options.code, 0.0), KL(options.max_points))
     strokes = GaussianStrokes(read, Code(read.dim, options.code, 0.0), KL(options.max_points))
-    return SketchModel(pictures, decoder_of(options), OtherWays(strokes, PicturePainter(options.code, options.picture)))
+    return Song(pictures, strokes, decoder_of(options), PicturePainter(options.code, options.picture))

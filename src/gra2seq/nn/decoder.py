@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
-from gra2seq.nn.lstm import LSTM, LayerNormLSTM, pack, unpack
+from gra2seq.nn.lstm import LSTM, LayerNormLSTM, pack
 from gra2seq.nn.mixture import PenMove, raw_size
 from gra2seq.sketch.strokes import DOWN, END
 
@@ -52,19 +52,15 @@ class StrokeDecoder(nn.Module):
         hidden, cell = torch.tanh(self.start(code)).chunk(2, dim=-1)
         return hidden.contiguous(), cell.contiguous()
 
-    def forward(self, rows: Tensor, code: Tensor, count: Tensor | None = None) -> PenMove:
-        """Rows (B, T, 5), each the one drawn before, and codes -> moves with leading axes (B, T).
+    def forward(self, rows: Tensor, code: Tensor, count: Tensor) -> PenMove:
+        """Rows (B, T, 5), each the one drawn before, and codes -> moves with leading axis (R,).
 
-        Of the moves of sketch b only the first `count[b]` matter; those behind may be anything.
+        They are those of the first `count[b]` rows of each sketch b, in the order of `lstm.pack`.
         """
-        steps = rows.shape[1]
-        if count is None:
-            count = torch.full((len(rows),), steps)
         if self.position:
             rows = torch.cat([rows, rows[..., :DOWN].cumsum(dim=1)], dim=-1)
-        packed = pack(rows, count)
-        raw = self.out(self.lstm.run(packed, *self._start(code), steady=code))
-        return PenMove.of(unpack(packed, raw, steps), self.least_log_std)
+        raw = self.out(self.lstm.run(pack(rows, count), *self._start(code), steady=code))
+        return PenMove.of(raw, self.least_log_std)
 
     def step(self, row: Tensor, state: State) -> tuple[PenMove, State]:
         """One row further: (B, 5) -> a move with leading axis (B)."""

@@ -107,8 +107,7 @@ class PicturePainter(nn.Module):
             x = layer(torch.relu(x))
         return x.squeeze(1)
 
-    def loss(self, code: Tensor, pictures: Tensor) -> Tensor:
-        """Cross-entropy of the ink, summed over the pixels, averaged over the sketches."""
-        wanted = pixels(pictures).squeeze(1)
-        total: Tensor = F.binary_cross_entropy_with_logits(self(code), wanted, reduction="sum")
-        return total / len(code)
+    def losses(self, code: Tensor, pictures: Tensor) -> Tensor:
+        """(B,) cross-entropy of the ink, summed over the pixels."""
+        each: Tensor = F.binary_cross_entropy_with_logits(self(code), pixels(pictures).squeeze(1), reduction="none")
+        return each.sum(dim=(1, 2))

@@ -87,10 +87,19 @@ def whole_view(pixels: Pixels, canvas: Canvas, side: int | None = None) -> Pixel
 
 
 def grey_view(pixels: Pixels, canvas: Canvas, side: int) -> Pixels:
-    """The (masked) drawing as a small picture of 0 to 255: the share of ink in each pixel."""
-    return np.asarray(
-        cv2.resize(inner_view(pixels, canvas) * 255, (side, side), interpolation=cv2.INTER_AREA), np.uint8
-    )
+    """The (masked) drawing as a small picture of 0 to 255: the share of ink in each pixel.
+
+    As OpenCV's INTER_AREA makes it, in less than half the time: the ink left of and above a place between pixels is
+    what lies between the sums there.
+    """
+    ink = cv2.integral(inner_view(pixels, canvas))  # (inner + 1, inner + 1)
+    edges = np.linspace(0, canvas.inner, side + 1)
+    whole = np.minimum(edges.astype(np.intp), canvas.inner - 1)
+    part = edges - whole
+    for _ in "yx":  # each turn sums along one axis and turns the picture over
+        ink = ink[whole].T * (1 - part) + ink[whole + 1].T * part
+    share = np.diff(np.diff(ink, axis=0), axis=1) * (side / canvas.inner) ** 2
+    return np.rint(share * 255).astype(np.uint8)
 
 
 def inner_view(pixels: Pixels, canvas: Canvas) -> Pixels:
