@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gra2seq.nn.decoder import StrokeDecoder
-from gra2seq.nn.lstm import LSTM, LayerNormLSTM, members, pack, unpack
+from gra2seq.nn.lstm import LSTM, LayerNormLSTM, last_rows, members, pack, unpack
 from gra2seq.nn.stroke_encoder import StrokeEncoder
 
 BATCH, HIDDEN, INPUTS = 3, 4, 5
@@ -94,6 +94,19 @@ def test_rows_know_whose_they_are():
     rows = torch.arange(3.0).reshape(3, 1, 1).expand(3, 4, 1)
     packed = pack(rows, count)
     assert torch.equal(members(packed), packed.data[:, 0].long())
+
+
+def test_packing_and_unpacking_are_each_others_inverse_and_so_are_their_gradients():
+    torch.manual_seed(0)
+    count = torch.tensor([2, 4, 3, 4, 1])
+    rows = torch.randn(5, 6, 2, requires_grad=True)
+    packed = pack(rows, count)
+    again = unpack(packed, packed.data * 3, 6)
+    real = (torch.arange(6) < count.unsqueeze(1)).unsqueeze(-1)
+    assert torch.equal(again, torch.where(real, rows * 3, 0))
+    (again * torch.arange(60.0).view(5, 6, 2)).sum().backward()
+    assert torch.equal(rows.grad, torch.where(real, 3 * torch.arange(60.0).view(5, 6, 2), 0))
+    assert torch.equal(packed.data[last_rows(packed)], rows[torch.arange(5), count - 1])
 
 
 @pytest.mark.parametrize("layer_norm", [False, True])

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 GATES = 4  # enter, forget, new, out
 aten = torch.ops.aten
@@ -24,8 +24,22 @@ def pack(rows: Tensor, count: Tensor) -> PackedSequence:
 
 
 def unpack(packed: PackedSequence, data: Tensor, steps: int) -> Tensor:
-    """Data of the packed rows (R, …) -> (B, steps, …), 0 behind the end of each sequence."""
-    return pad_packed_sequence(packed._replace(data=data), batch_first=True, total_length=steps)[0]
+    """Data of the packed rows (R, …) -> (B, steps, …), 0 behind the end of each sequence.
+
+    torch's own makes, on the way back, a tensor of this size for every step.
+    """
+    sizes = packed.batch_sizes.to(data.device)
+    when = torch.repeat_interleave(torch.arange(len(sizes), device=data.device), sizes)
+    return data.new_zeros(int(sizes[0]), steps, *data.shape[1:]).index_put((members(packed), when), data)
+
+
+def last_rows(packed: PackedSequence) -> Tensor:
+    """(B,) where in the packed data the last row of each sequence is."""
+    order, sizes = order_of(packed), packed.batch_sizes
+    rank = torch.arange(len(order))  # longest first
+    steps = (sizes.unsqueeze(1) > rank).sum(dim=0)
+    places = (sizes.cumsum(dim=0) - sizes)[steps - 1] + rank
+    return places.to(order.device)[order.argsort()]
 
 
 class LSTM(nn.LSTM):

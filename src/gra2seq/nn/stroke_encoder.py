@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gra2seq.nn.lstm import LSTM, pack, unpack
+from gra2seq.nn.lstm import LSTM, last_rows, pack
 
 
 class StrokeEncoder(nn.Module):
@@ -28,5 +28,4 @@ class StrokeEncoder(nn.Module):
 def _last(lstm: LSTM, rows: Tensor, count: Tensor) -> Tensor:
     """The hidden state after the last real row of each sequence."""
     packed, still = pack(rows, count), rows.new_zeros(len(rows), lstm.hidden_size)
-    states = unpack(packed, lstm.run(packed, still, still), rows.shape[1])
-    return states[torch.arange(len(rows), device=rows.device), count - 1]
+    return lstm.run(packed, still, still)[last_rows(packed)]
