@@ -14,15 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.masking import Damage, Flags, inside
-from gra2seq.sketch.strokes import Doubles, Sketch
+from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
 SPACING = 1 / 64  # between two points, in longer sides: less than the thickness of the pen, 0.025
 MOST = 1024  # steps along all lines together: a scribble longer than 16 sides has a wider spacing
-PAIRS = 1 << 21  # of points that are compared at a time: some 50 MB
+PAIRS = 1 << 17  # of points that are compared at a time: two squares of single precision, in a core's own cache
 
 Cloud = tuple[Doubles, Flags]  # (n, 2) points, and (n,) whose distances count
 
@@ -127,28 +126,33 @@ def _distances(pairs: Sequence[tuple[Cloud, Cloud]]) -> Doubles:
     """Of all pairs at once. (B,)"""
     one, one_counts = _padded([pair[0] for pair in pairs])
     other, other_counts = _padded([pair[1] for pair in pairs])
-    here, there = torch.from_numpy(one), torch.from_numpy(other)
-    to_other = torch.empty(one.shape[:2], dtype=torch.float64)
-    to_one = torch.full(other.shape[:2], torch.inf, dtype=torch.float64)
-    rows = max(PAIRS // (len(pairs) * other.shape[1]), 1)  # one drawing of very many dots is taken in parts
-    for start in range(0, one.shape[1], rows):
+    here, there = torch.from_numpy(one).unsqueeze(-1), torch.from_numpy(other).unsqueeze(-2)
+    to_other = torch.empty(one_counts.shape)
+    to_one = torch.full(other_counts.shape, torch.inf)
+    rows = max(PAIRS // other_counts.size, 1)  # one drawing of very many dots is taken in parts
+    for start in range(0, one.shape[-1], rows):
         part = slice(start, start + rows)
-        x = here[:, part, 0, None] - there[:, None, :, 0]  # (B, rows, Q)
-        y = here[:, part, 1, None] - there[:, None, :, 1]
-        squares = x.square_().add_(y.square_())
+        x, y = here[0, :, part] - there[0], here[1, :, part] - there[1]  # (B, rows, Q)
+        squares = x.square_().addcmul_(y, y)
         to_other[:, part] = squares.amin(dim=2)
         to_one = torch.minimum(to_one, squares.amin(dim=1))
     both = [
-        np.where(counts, np.sqrt(near.numpy()), 0).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
+        np.where(counts, np.sqrt(near.double().numpy()), 0).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
         for near, counts in ((to_other, one_counts), (to_one, other_counts))
     ]
     mean: Doubles = (both[0] + both[1]) / 2
     return mean
 
 
-def _padded(clouds: Sequence[Cloud]) -> tuple[Doubles, NDArray[np.bool_]]:
-    """(B, P, 2) filled up with each cloud's first point, which changes no nearest distance; and which of them count."""
+def _padded(clouds: Sequence[Cloud]) -> tuple[Floats, Flags]:
+    """(2, B, P) filled up with each cloud's first point, which changes no nearest distance; and which of them count.
+
+    In single precision: points lie within a few sides, and a side's ten-millionth is nothing to see.
+    """
     longest = max(len(points) for points, _ in clouds)
-    filled = np.stack([np.concatenate([p, np.repeat(p[:1], longest - len(p), axis=0)]) for p, _ in clouds])
-    counts = np.stack([np.concatenate([c, np.zeros(longest - len(c), bool)]) for _, c in clouds])
+    filled = np.empty((2, len(clouds), longest), np.float32)
+    counts = np.zeros((len(clouds), longest), bool)
+    for number, (points, counted) in enumerate(clouds):
+        filled[:, number, : len(points)], filled[:, number, len(points) :] = points.T, points[:1].T
+        counts[number, : len(points)] = counted
     return filled, counts
