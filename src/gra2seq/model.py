@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -14,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gra2seq.data.batches import Recipe, as_learnt, generator, prepare
+from gra2seq.data.batches import Batch, Recipe, as_learnt, generator, prepare
 from gra2seq.data.datasets import BOX
 from gra2seq.errors import UserError
 from gra2seq.models import build
@@ -45,6 +46,8 @@ TEMPERATURE = 0.24  # released code
 MOST_ROWS = 50_000  # of strokes that are read together, padding counted
 BATCH = 256  # sketches that are encoded together: memory stays flat however many there are
 STREAM = 4096  # drawings that are made one after the other without a pause, all tries counted
+
+Made = TypeVar("Made")
 
 
 class Model:
@@ -77,8 +80,9 @@ class Model:
         sketches = [as_learnt(sketch, self.recipe) for sketch in _checked(sketches)]
         _check_damage(len(sketches), draws, mask_prob, holes, self.recipe.nodes)
         codes = np.empty((len(sketches), self.recipe.code), np.float32)
-        for part in self._shares(sketches):
-            batch = prepare(
+
+        def prepared(part: Ints) -> tuple[Ints, Batch]:
+            return part, prepare(
                 [sketches[i] for i in part],
                 self.recipe,
                 draws=None if draws is None else draws[part],
@@ -86,6 +90,8 @@ class Model:
                 holes=holes,
                 with_rows=False,
             )
+
+        for part, batch in _ahead(prepared, self._shares(sketches)):
             codes[part] = self.network.encode(batch.to(self.device)).cpu().numpy()
         return codes
 
@@ -393,6 +399,18 @@ def _check_damage(
 def _parts(count: int, most: int = BATCH) -> Iterator[slice]:
     for start in range(0, count, most):
         yield slice(start, min(start + most, count))
+
+
+def _ahead(make: Callable[[Ints], Made], parts: Iterable[Ints]) -> Iterator[Made]:
+    """What is made of each part, the next one already in a thread of its own while one is used."""
+    with ThreadPoolExecutor(1) as thread:
+        waiting: Future[Made] | None = None
+        for part in parts:
+            last, waiting = waiting, thread.submit(make, part)
+            if last is not None:
+                yield last.result()
+        if waiting is not None:
+            yield waiting.result()
 
 
 def _noise(seed: int, numbers: Ints, attempts: Ints, most: int, places: Tensor) -> Tensor:

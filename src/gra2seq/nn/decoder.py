@@ -15,7 +15,7 @@ State = tuple[Tensor, ...]
 Step = Callable[[Tensor, State], tuple[PenMove, State]]  # last row, state -> next move, state
 
 MIXTURES = 20  # sketch-rnn
-LANES = 512  # sketches that are drawn at once
+LANES = 1024  # sketches that are drawn at once
 IDLE_SHARE = 16  # lanes are filled again, or left, once one in so many is idle
 
 
@@ -67,8 +67,8 @@ class StrokeDecoder(nn.Module):
         hidden, cell, place, told = state
         place = place + row[:, :DOWN]
         last = torch.cat([row, place], dim=-1) if self.position else row
-        gates = torch.addmm(told, last, self.lstm.by_inputs[:, : last.shape[1]].T)
-        hidden, cell = self.lstm.step(torch.addmm(gates, hidden, self.lstm.by_hidden.T), cell)
+        gates = torch.addmm(told, last, self.lstm.by_inputs[:, : last.shape[1]].T).addmm_(hidden, self.lstm.by_hidden.T)
+        hidden, cell = self.lstm.step(gates, cell)
         return PenMove.of(self.out(hidden), self.least_log_std), (hidden, cell, place, told)
 
 
