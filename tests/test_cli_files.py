@@ -31,7 +31,7 @@ def no_model(monkeypatch):
     def load(*_):
         raise AssertionError("the work was begun")
 
-    monkeypatch.setattr("gra2seq.model.load", load)
+    monkeypatch.setattr("gra2seq.folder.load", load)
 
 
 def lines(path, *drawings):

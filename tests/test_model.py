@@ -13,7 +13,8 @@ import gra2seq
 from gra2seq.data.batches import as_learnt, prepare
 from gra2seq.data.doodles import CATEGORIES, doodles
 from gra2seq.errors import UserError
-from gra2seq.model import PACKED, SHIPPED, laid_over, mask_draws, pack
+from gra2seq.folder import PACKED, SHIPPED, pack
+from gra2seq.model import laid_over, mask_draws
 from gra2seq.nn.decoder import draw_rows
 from gra2seq.sketch.chamfer import chamfer
 from gra2seq.sketch.simplify import resample

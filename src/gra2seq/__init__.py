@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gra2seq.folder import load as load
     from gra2seq.model import Model as Model
-    from gra2seq.model import load as load
     from gra2seq.sketch.files import read as read
     from gra2seq.sketch.files import write as write
     from gra2seq.sketch.strokes import Sketch as Sketch
@@ -16,7 +16,7 @@ __all__ = ["Model", "Sketch", "load", "read", "write"]
 
 _HOMES = {
     "Model": "gra2seq.model",
-    "load": "gra2seq.model",
+    "load": "gra2seq.folder",
     "Sketch": "gra2seq.sketch.strokes",
     "read": "gra2seq.sketch.files",
     "write": "gra2seq.sketch.files",

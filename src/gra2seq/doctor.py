@@ -11,7 +11,7 @@ import torch
 
 from gra2seq.data.datasets import default_cache
 from gra2seq.data.doodles import doodle
-from gra2seq.model import load
+from gra2seq.folder import load
 from gra2seq.nn.patch_cnn import Blocks, PatchCNN
 from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.masking import look

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -23,25 +22,11 @@ from gra2seq.models.graph_encoder import Graph, GraphEncoder
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.nn.decoder import State, draw_rows
 from gra2seq.nn.proximity import LINKS
-from gra2seq.options import IN_USE, Options, as_dict, options
+from gra2seq.options import Options
 from gra2seq.sketch.chamfer import Left, left_of, off_what_is_left
 from gra2seq.sketch.masking import Hole, damage
 from gra2seq.sketch.strokes import Floats, Ints, Sketch, from_stroke5
-from gra2seq.training.checkpoint import (
-    CONFIG,
-    LAST,
-    WEIGHTS,
-    load_weights,
-    read_json,
-    read_progress,
-    save_weights,
-    write_json,
-)
-from gra2seq.training.manifest import scale_of
-from gra2seq.whole import readable_os_errors
 
-SHIPPED = Path(__file__).parent / "shipped"  # its model card is README.md there
-PACKED = (CONFIG, WEIGHTS, "README.md")  # files of a model to give away
 TEMPERATURE = 0.24  # released code
 MOST_ROWS = 50_000  # of strokes that are read together, padding counted
 BATCH = 256  # sketches that are encoded together: memory stays flat however many there are
@@ -303,66 +288,6 @@ def laid_over(drawn: Sketch, original: Sketch) -> Sketch:
     middle = np.array([left + width / 2, top + height / 2])
     points = drawn.points * (extent / BOX) + middle
     return Sketch(points, drawn.lengths, original.category, original.key)
-
-
-def model_folder(path: str | Path | None) -> Path:
-    """The folder of a run or of weights; of the model in the package without a name, or by the name `shipped`."""
-    if path is None or str(path) == SHIPPED.name:
-        if path and Path(path).is_dir() and not SHIPPED.samefile(path):
-            here = Path(path).absolute()
-            raise UserError(f"{path} is the model in the package, and there is a folder of that name: call it {here}")
-        return SHIPPED
-    path = Path(path)
-    if not path.is_dir():
-        raise UserError(f"no model at {path}: name the folder of a run (it holds {CONFIG} and {WEIGHTS})")
-    return path
-
-
-def load(path: str | Path | None = None, device: str = "cpu") -> Model:
-    """A model from the folder of a run or of weights; without one, or by the name `shipped`, the one in the package.
-
-    Nothing in it can run: safetensors and JSON only.
-    """
-    path = model_folder(path)
-    config = read_json(path / CONFIG, "model configuration")
-    try:
-        chosen = options(dict(config["options"]))
-        categories = tuple(config["categories"])
-    except KeyError as error:
-        raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{path / CONFIG} is damaged ({error}): restore it from a copy") from error
-    scale = scale_of(path)
-    network = build(chosen)
-    weights = path / WEIGHTS
-    if not weights.exists() and (path / LAST).exists():
-        raise UserError(f"{path} has no {WEIGHTS} yet: the run has not been validated; wait or resume it")
-    load_weights(weights, network)
-    return Model(network, chosen, chosen.recipe(scale), categories).to(device)
-
-
-def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = None) -> Path:
-    """The model of a run as a folder to give away: weights in 16 bits, and a configuration without paths.
-
-    `changes` are options that say how it draws (`tries`, `least_pen_temperature`).
-    """
-    run, out, changes = model_folder(run), Path(out), dict(changes or {})
-    fixed = [name for name in changes if name not in IN_USE]
-    if fixed:
-        raise UserError(f"{fixed[0]} belongs to the training: only {' and '.join(IN_USE)} can be set now")
-    if out.exists() and not out.is_dir():
-        raise UserError(f"{out} is a file: name a folder for the model")
-    if out.exists() and any(file.name not in PACKED for file in out.iterdir()):
-        raise UserError(f"{out} holds other files: choose a new folder, or one that was packed before")
-    model = load(run)
-    chosen = options({**as_dict(model.options), **changes, "run": Options.run, "data": "", "start": ""})
-    config = {**read_json(run / CONFIG, "model configuration"), "options": as_dict(chosen)}
-    progress = read_progress(run / WEIGHTS)
-    with readable_os_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-    save_weights(out / WEIGHTS, model.network, progress, half=True)
-    write_json(out / CONFIG, config)
-    return out
 
 
 def untrained(chosen: Options, scale: float = 30.0, categories: tuple[str, ...] = ()) -> Model:

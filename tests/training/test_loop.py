@@ -13,7 +13,7 @@ from tiny import TINY, losses, run
 import gra2seq
 from gra2seq.data.batches import Schedule
 from gra2seq.errors import UserError
-from gra2seq.model import pack
+from gra2seq.folder import pack
 from gra2seq.options import options
 from gra2seq.training import checkpoint
 from gra2seq.training.loop import Progress, Stopped, clip, learning_rate, read_metrics, seconds_left, train

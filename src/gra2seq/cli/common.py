@@ -80,7 +80,8 @@ def read_drawings(paths: list[Path], limit: int) -> list[Record]:
 
 def model_or_fresh(run: Path | None, preset: str, seed: int, scale: float, fresh: bool = False) -> tuple[Model, str]:
     """The model of a run, or with `fresh` what its training started from; without a run one of the preset and seed."""
-    from gra2seq.model import load, untrained
+    from gra2seq.folder import load
+    from gra2seq.model import untrained
     from gra2seq.options import options
 
     if run is not None:

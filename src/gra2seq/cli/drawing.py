@@ -83,8 +83,8 @@ def graph(
     as_json: AsJson = False,
 ) -> None:
     """A picture of sketches with their patches and links, by any proximity."""
+    from gra2seq.folder import load
     from gra2seq.judging.figures import draw_links
-    from gra2seq.model import load
 
     sketches = [sketch for _, sketch in read_drawings(files, limit)]
     draw_links(load(model), sketches, tuple(links or ("temporal", "spatial", "synonymous")), out)
@@ -103,8 +103,8 @@ def figures(
 ) -> None:
     """Links, masks, healed sketches, clusters and a map of the codes, as one would put into a paper."""
     from gra2seq.data.datasets import open_dataset
+    from gra2seq.folder import load
     from gra2seq.judging.figures import draw_all
-    from gra2seq.model import load
 
     written = draw_all(load(run), open_dataset(sources(source), name=name), out, form, count)
     answer = {"figures": [str(path) for path in written]}
@@ -124,7 +124,7 @@ def _draw_again(
     limit: int,
     as_json: bool,
 ) -> None:
-    from gra2seq.model import load
+    from gra2seq.folder import load
     from gra2seq.sketch.files import check_target, write
     from gra2seq.training.progress import counting
 

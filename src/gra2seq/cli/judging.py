@@ -147,9 +147,9 @@ def compare(
 ) -> None:
     """Train and judge all systems alike: the paper's Tables 1 and 2, with ours and its figures side by side."""
     from gra2seq.data.datasets import open_dataset
+    from gra2seq.folder import load
     from gra2seq.judging import compare as comparing
     from gra2seq.judging.judge import load_judge
-    from gra2seq.model import load
     from gra2seq.options import SYSTEMS, Options, read_options
     from gra2seq.training.loop import Stopped
     from gra2seq.training.manifest import rank

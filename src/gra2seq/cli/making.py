@@ -52,7 +52,7 @@ def pack(
     as_json: AsJson = False,
 ) -> None:
     """The model of a run as a small folder to give away: weights in 16 bits, no paths."""
-    from gra2seq.model import pack as make_folder
+    from gra2seq.folder import pack as make_folder
     from gra2seq.options import read_changes
 
     folder = make_folder(run, out, read_changes(changes or []))

@@ -27,8 +27,9 @@ from gra2seq.data.batches import Batch, Schedule, Share, Steps, prepare, stream
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
+from gra2seq.folder import model_folder
 from gra2seq.memory import keep_freed_memory
-from gra2seq.model import Model, model_folder
+from gra2seq.model import Model
 from gra2seq.models import network_of
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.options import JUDGE, Options
