@@ -68,7 +68,7 @@ CASES = [
 
 def test_equals_a_double_loop():
     expected = [slow_chamfer(*case) for case in CASES]
-    assert chamfer(*zip(*CASES, strict=True)) == pytest.approx(expected, rel=1e-6, abs=1e-7)
+    assert chamfer(*zip(*CASES, strict=True)) == pytest.approx(expected, rel=1e-8, abs=1e-9)
 
 
 def test_points_equal_a_walk():

@@ -15,7 +15,8 @@ from gra2seq.models import build
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.options import options
 from gra2seq.training import checkpoint, manifest
-from gra2seq.training.loop import NotFinite, Validation, train
+from gra2seq.training.loop import NotFinite, train
+from gra2seq.training.validation import Validation
 
 
 def test_a_loss_that_is_not_finite_stops_and_names_the_batch(tmp_path, monkeypatch):

@@ -16,7 +16,8 @@ from gra2seq.errors import UserError
 from gra2seq.folder import pack
 from gra2seq.options import options
 from gra2seq.training import checkpoint
-from gra2seq.training.loop import Progress, Stopped, clip, learning_rate, read_metrics, seconds_left, train
+from gra2seq.training.checkpoint import Progress
+from gra2seq.training.loop import Stopped, clip, learning_rate, read_metrics, seconds_left, train
 
 
 def test_a_run_leaves_what_it_promises(tmp_path):

@@ -89,7 +89,7 @@ def whole_view(pixels: Pixels, canvas: Canvas, side: int | None = None) -> Pixel
 def grey_view(pixels: Pixels, canvas: Canvas, side: int) -> Pixels:
     """The (masked) drawing as a small picture of 0 to 255: the share of ink in each pixel.
 
-    As OpenCV's INTER_AREA makes it, in less than half the time: the ink left of and above a place between pixels is
+    As OpenCV's INTER_AREA makes it, in half the time: the ink left of and above a place between pixels is
     what lies between the sums there.
     """
     ink = cv2.integral(inner_view(pixels, canvas))  # (inner + 1, inner + 1)

@@ -7,8 +7,10 @@ optimiser and place in the run) beside it, from which `--resume` goes on.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,18 @@ from gra2seq.whole import whole_file
 
 CONFIG, WEIGHTS, LAST = "config.json", "model.safetensors", "last.safetensors"
 STATE = "state"  # key of the JSON text in the file's metadata
+
+
+@dataclass
+class Progress:
+    """Where a run is: all that a checkpoint must remember besides weights and moments."""
+
+    step: int = 0  # steps done
+    best: float = math.inf  # smallest validation loss so far
+    best_step: int = 0
+    stale: int = 0  # validations since then
+    seconds: float = 0.0  # spent in training, over all stretches
+    finished: bool = False
 
 
 def write_json(path: Path, value: Any) -> None:
