@@ -18,7 +18,7 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.judging import evaluate as judging
-from gra2seq.judging.evaluate import Judged, evaluate, spread, stored_draws, write_galleries, write_tables
+from gra2seq.judging.evaluate import Judged, Originals, evaluate, spread, stored_draws, write_galleries, write_tables
 from gra2seq.judging.judge import Judge
 from gra2seq.model import untrained
 from gra2seq.models.sketch_a_net import SketchANet
@@ -147,7 +147,7 @@ def test_a_folder_called_doodles_is_a_folder(tmp_path, monkeypatch):
 
 def test_goes_on_where_it_was_stopped(data, model, tmp_path, monkeypatch):
     whole = evaluate(model, data, name="m", masks=[0.0, 0.3], seeds=[0, 1], keep=tmp_path / "a")
-    kept = sorted((tmp_path / "a").iterdir())
+    kept = sorted((tmp_path / "a").glob("mask-*"))
     assert len(kept) == 4
     kept[0].unlink()
     kept[1].write_bytes(b"cut")
@@ -157,6 +157,22 @@ def test_goes_on_where_it_was_stopped(data, model, tmp_path, monkeypatch):
     assert evaluate(model, data, name="m", masks=[0.0, 0.3], seeds=[0, 1], keep=tmp_path / "a") == whole
     assert len(drawn) == 2, "only what was missing or damaged is drawn again"
     assert Judged.load(kept[1]) is not None
+
+
+def test_what_is_finished_has_its_rows_at_once(data, model, judge, tmp_path, monkeypatch):
+    """Neither model nor judge look at anything again; of damaged notes on the originals they do."""
+    first = evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, keep=tmp_path)
+    looked = []
+    encode = type(model).encode
+    monkeypatch.setattr(type(model), "encode", lambda self, *a, **k: looked.append(1) or encode(self, *a, **k))
+    monkeypatch.setattr(type(judge), "classify", lambda *_: pytest.fail("the judge is asked again"))
+    assert evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, keep=tmp_path) == first
+    assert not looked
+    monkeypatch.undo()
+    (notes,) = tmp_path.glob("originals-*")
+    notes.write_bytes(notes.read_bytes()[:50])
+    assert evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, keep=tmp_path) == first
+    assert Originals.load(notes) is not None
 
 
 def test_wrong_pairings_are_refused(data, model, judge, tiny_run, tmp_path):
@@ -217,7 +233,7 @@ def test_a_model_that_has_diverged_is_refused(data, model, tmp_path):
                 parameter.fill_(float("nan"))
         with pytest.raises(UserError, match="NaN"):
             evaluate(broken, data, name="m", masks=[0.0], keep=tmp_path)
-    assert not list(tmp_path.iterdir()), "nothing of it is kept"
+    assert not list(tmp_path.glob("mask-*")), "nothing of it is kept"
 
 
 def test_a_mask_given_twice_counts_once(data, model):
@@ -309,7 +325,7 @@ def test_what_was_judged_with_other_tries_is_not_taken(data, model, tmp_path):
     more = untrained(replace(model.options, tries=3))
     rows = [evaluate(m, data, name="m", masks=[0.0], keep=tmp_path)[0] for m in (model, more)]
     assert [row["tries"] for row in rows] == [1, 3]
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.glob("mask-*"))) == 2
     assert rows[1]["chamfer"] < rows[0]["chamfer"], "of several tries the one that lies best is judged"
 
 
@@ -319,10 +335,10 @@ def test_what_was_judged_with_other_options_is_not_taken(data, model, tmp_path):
     other.options = replace(model.options, corner=1.0)
     for one in (model, other):
         evaluate(one, data, name="m", masks=[0.0, 1e-7], keep=tmp_path)
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(list(tmp_path.glob("mask-*"))) == 4
     other.options = replace(model.options, threads=1, workers=5, run="moved")  # where it was trained is no matter
     evaluate(other, data, name="m", masks=[0.0, 1e-7], keep=tmp_path)
-    assert len(list(tmp_path.iterdir())) == 4
+    assert len(list(tmp_path.glob("mask-*"))) == 4
 
 
 def test_masks_need_no_place_beside_the_store(data, monkeypatch):

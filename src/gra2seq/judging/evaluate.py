@@ -1,8 +1,8 @@
 """The paper's protocol: redraw or heal every test sketch, then ask if it can be recognised (Rec) and identified (Ret).
 
 Every sketch of the split is judged once; one that comes out empty counts as a miss. Masks come from draws stored with
-the data, so that two models see the same damage. Each (mask, seed) is kept on disk when it is done: a run that was
-stopped goes on there.
+the data, so that two models see the same damage. What is said of the originals and each (mask, seed) are kept on
+disk when they are done: a run that was stopped goes on there, and one that was finished has its tables at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,26 +51,38 @@ GALLERY_ROWS = ("original", "damaged", "redrawn")
 Progress = Callable[[str, int, int], None]  # (what, done, total)
 
 
+class Kept:
+    """Arrays that are kept on disk, so that nobody has to make them twice."""
+
+    def save(self, path: Path) -> None:
+        with whole_file(path) as temporary:
+            save_file(dict(vars(self)), temporary)
+
+    @classmethod
+    def load(cls, path: Path) -> Self | None:
+        """None if there is no such file or it is damaged: it is made again."""
+        try:
+            return cls(**load_file(path))
+        except (OSError, SafetensorError, TypeError):
+            return None
+
+
 @dataclass(frozen=True)
-class Judged:
+class Originals(Kept):
+    """What model and judge say of the sketches themselves."""
+
+    codes: Floats  # (N, code): the gallery
+    said: Ints  # (N,) the judge's category; UNKNOWN without judge
+
+
+@dataclass(frozen=True)
+class Judged(Kept):
     """What became of every sketch at one mask and seed."""
 
     codes: Floats  # (N, code) of the redrawn sketches
     empty: NDArray[np.bool_]  # (N,) nothing was drawn
     found: Ints  # (N,) the judge's category of the redrawn sketches; UNKNOWN without judge or drawing
     distance: NDArray[np.float64]  # (N,) Chamfer distance to the original
-
-    def save(self, path: Path) -> None:
-        with whole_file(path) as temporary:
-            save_file(dict(vars(self)), temporary)
-
-    @staticmethod
-    def load(path: Path) -> Judged | None:
-        """None if the file is damaged: it is made again."""
-        try:
-            return Judged(**load_file(path))
-        except (OSError, SafetensorError, TypeError):
-            return None
 
 
 def evaluate(
@@ -95,20 +107,26 @@ def evaluate(
     _check(model, dataset, judge, masks, direction)
     draws = stored_draws(dataset, split, len(indices), model.recipe.nodes)
     tell = progress or (lambda *_: None)
-    gallery = _codes(model, dataset, indices, draws.numbers, 0.0, tell)
-    real = _ceiling(dataset, indices, judge, tell) if judge else None
     actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
     who = _fingerprint(model, judge, dataset, split) if keep else ""
+    kept = keep / f"originals-{who}.safetensors" if keep else None
+    originals = Originals.load(kept) if kept else None
+    if originals is None:
+        codes = _codes(model, dataset, indices, draws.numbers, 0.0, tell)
+        originals = Originals(codes, _ceiling(dataset, indices, judge, tell))
+        if kept:
+            originals.save(kept)
+    gallery = originals.codes
     rows = []
     for mask in dict.fromkeys(masks):
-        codes = gallery if mask == 0 else None
+        damaged = gallery if mask == 0 else None
         for seed in dict.fromkeys(seeds):
             kept = keep / f"mask-{mask}-seed-{seed}-{who}.safetensors" if keep else None
-            judged = Judged.load(kept) if kept and kept.exists() else None
+            judged = Judged.load(kept) if kept else None
             if judged is None:
-                if codes is None:  # the damage is the same for every seed
-                    codes = _codes(model, dataset, indices, draws.numbers, mask, tell)
-                judged = _judge(model, dataset, indices, codes, draws.numbers, mask, seed, judge, tell)
+                if damaged is None:  # the damage is the same for every seed
+                    damaged = _codes(model, dataset, indices, draws.numbers, mask, tell)
+                judged = _judge(model, dataset, indices, damaged, draws.numbers, mask, seed, judge, tell)
                 if kept:
                     judged.save(kept)
             pair = (judged.codes, gallery) if direction == "redrawn" else (gallery, judged.codes)
@@ -128,7 +146,7 @@ def evaluate(
                     "tries": model.options.tries,
                     "rec": rec.rate if rec else None,
                     "rec_by_category": rec.per_category if rec else None,
-                    "ceiling": None if real is None else float(np.mean(real == actual)),
+                    "ceiling": float(np.mean(originals.said == actual)) if judge else None,
                     "ret": hit,
                     "chamfer": float(judged.distance.mean()),
                     "empty": int(judged.empty.sum()),
@@ -279,8 +297,10 @@ def _codes(model: Model, dataset: Dataset, indices: Indices, draws: Floats, mask
     return np.concatenate(codes)
 
 
-def _ceiling(dataset: Dataset, indices: Indices, judge: Judge, tell: Progress) -> Ints:
+def _ceiling(dataset: Dataset, indices: Indices, judge: Judge | None, tell: Progress) -> Ints:
     """What the judge says of the originals (numbers of the data's categories)."""
+    if judge is None:
+        return np.full(len(indices), UNKNOWN)
     said = []
     for part, sketches in _batches(dataset, indices):
         said.append(_said(judge, dataset, sketches))
