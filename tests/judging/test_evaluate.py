@@ -1,47 +1,26 @@
 """The protocol on a tiny model: against a slow twin, resumed, and with every wrong pairing refused."""
 
-import copy
 import csv
 import json
-import sys
-from dataclasses import replace
 
-import cv2
 import numpy as np
 import pytest
 import torch
 
 import gra2seq
-from gra2seq.cli import main, several
+from gra2seq.cli import several
 from gra2seq.cli.common import model_or_fresh
 from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.judging import evaluate as judging
-from gra2seq.judging.evaluate import Judged, Originals, evaluate, spread, stored_draws, write_galleries, write_tables
+from gra2seq.judging.evaluate import evaluate, stored_draws, write_galleries, write_tables
 from gra2seq.judging.judge import Judge
 from gra2seq.model import untrained
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import options
 from gra2seq.sketch.chamfer import chamfer
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.sketch.svg import read_svg
-
-
-@pytest.fixture(scope="module")
-def data():
-    return open_dataset("doodles:400", name="DS1")
-
-
-@pytest.fixture(scope="module")
-def model():
-    return untrained(options({"preset": "tiny", "max_points": 25}))
-
-
-@pytest.fixture(scope="module")
-def judge(data):
-    torch.manual_seed(0)
-    return Judge(SketchANet(5), options({"model": "sketch-a-net"}).recipe(1.0, tuple(reversed(data.categories))))
 
 
 def test_rows_against_a_slow_twin(data, model, judge, monkeypatch):
@@ -113,68 +92,6 @@ def test_empty_drawings_are_misses(data, model, judge, monkeypatch):
     assert row["empty"] == row["sketches"]
 
 
-def test_masks_are_stored_and_the_same_for_all(data):
-    one = stored_draws(data, "test", 20, 8)
-    other = stored_draws(data, "test", 20, 8)
-    assert (one.numbers == other.numbers).all()
-    files = list((data.store.path.parent / f"{data.store.path.name}.masks").iterdir())
-    assert files
-
-
-def test_a_damaged_file_of_masks_is_written_anew_and_the_same(data):
-    whole = stored_draws(data, "test", 21, 8)
-    folder = data.store.path.parent / f"{data.store.path.name}.masks"
-    newest = max(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-    good = newest.read_bytes()
-    for damaged in (b"", b"rubbish", good[: len(good) // 2]):
-        newest.write_bytes(damaged)
-        again = stored_draws(data, "test", 21, 8)
-        assert (again.numbers == whole.numbers).all()
-        assert newest.read_bytes() == good
-
-
-def test_a_folder_called_doodles_is_a_folder(tmp_path, monkeypatch):
-    """And its path is not the name of the data: files are called by it."""
-    (tmp_path / "doodles").mkdir()
-    gra2seq.write(tmp_path / "doodles" / "cat.ndjson", [("test", sketch) for sketch in doodles(3, categories=["cat"])])
-    monkeypatch.chdir(tmp_path)
-    dataset = open_dataset("doodles/cat.ndjson", cache=tmp_path / "cache")
-    assert dataset.name == "cat"
-    stored_draws(dataset, "test", 3, 8)
-    (kept,) = dataset.store.path.parent.glob("*.masks/*")
-    assert kept.is_file()
-
-
-def test_goes_on_where_it_was_stopped(data, model, tmp_path, monkeypatch):
-    whole = evaluate(model, data, name="m", masks=[0.0, 0.3], seeds=[0, 1], keep=tmp_path / "a")
-    kept = sorted((tmp_path / "a").glob("mask-*"))
-    assert len(kept) == 4
-    kept[0].unlink()
-    kept[1].write_bytes(b"cut")
-    drawn = []
-    draw = type(model).draw
-    monkeypatch.setattr(type(model), "draw", lambda self, *a, **k: drawn.append(1) or draw(self, *a, **k))
-    assert evaluate(model, data, name="m", masks=[0.0, 0.3], seeds=[0, 1], keep=tmp_path / "a") == whole
-    assert len(drawn) == 2, "only what was missing or damaged is drawn again"
-    assert Judged.load(kept[1]) is not None
-
-
-def test_what_is_finished_has_its_rows_at_once(data, model, judge, tmp_path, monkeypatch):
-    """Neither model nor judge look at anything again; of damaged notes on the originals they do."""
-    first = evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, keep=tmp_path)
-    looked = []
-    encode = type(model).encode
-    monkeypatch.setattr(type(model), "encode", lambda self, *a, **k: looked.append(1) or encode(self, *a, **k))
-    monkeypatch.setattr(type(judge), "classify", lambda *_: pytest.fail("the judge is asked again"))
-    assert evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, keep=tmp_path) == first
-    assert not looked
-    monkeypatch.undo()
-    (notes,) = tmp_path.glob("originals-*")
-    notes.write_bytes(notes.read_bytes()[:50])
-    assert evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, keep=tmp_path) == first
-    assert Originals.load(notes) is not None
-
-
 def test_wrong_pairings_are_refused(data, model, judge, tiny_run, tmp_path):
     other = open_dataset("doodles:400", categories=["cat", "bus"])
     with pytest.raises(UserError, match="train a judge on the same categories"):
@@ -225,17 +142,6 @@ def test_a_top_k_larger_than_the_gallery(data, model, monkeypatch):
     assert row["ret"]["50"] == 1 - row["empty"] / 8
 
 
-def test_a_model_that_has_diverged_is_refused(data, model, tmp_path):
-    for part in ("encoder", "decoder"):
-        broken = copy.deepcopy(model)
-        with torch.no_grad():
-            for parameter in getattr(broken.network, part).parameters():
-                parameter.fill_(float("nan"))
-        with pytest.raises(UserError, match="NaN"):
-            evaluate(broken, data, name="m", masks=[0.0], keep=tmp_path)
-    assert not list(tmp_path.glob("mask-*")), "nothing of it is kept"
-
-
 def test_a_mask_given_twice_counts_once(data, model):
     assert [row["mask"] for row in evaluate(model, data, name="m", masks=[0.3, 0.3], seeds=[0, 0])] == [0.3]
 
@@ -278,80 +184,6 @@ def test_without_a_judge_there_is_no_rec(data, model, tmp_path):
     assert "bee |" not in (tmp_path / "t.md").read_text()
 
 
-@pytest.mark.parametrize(("count", "most"), [(0, 3), (1, 10), (7, 7), (7, 3), (1000, 10), (11, 10), (5, 1)])
-def testspread_is_even(count, most):
-    chosen = spread(count, most)
-    assert len(chosen) == min(count, most)
-    if count:
-        ends = np.diff([-1 - chosen[0], *chosen, 2 * count - 1 - chosen[-1]])  # mirrored at both ends
-        assert chosen.min() >= 0
-        assert chosen.max() < count
-        assert ends.min() >= 1
-        assert np.ptp(ends) <= 2
-
-
-def test_galleries_show_what_was_judged(data, model, tmp_path):
-    """All originals and drawings are in the SVG, line by line; the damage is that of the stored draws."""
-    paths = write_galleries(model, data, tmp_path, "g", masks=[0.0, 0.3], seed=4, most=3)
-    assert {path.name for path in paths} == {f"g-mask-{m}.{form}" for m in ("0", "0.3") for form in ("png", "svg")}
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in paths}
-    sketches = [data.store[int(i)] for i in data.test]
-    draws = stored_draws(data, "test", len(sketches), model.recipe.nodes).numbers
-    drawn = model.draw(model.encode(sketches, draws=draws, mask_prob=0.3), seed=4)
-    chosen = spread(len(sketches), 3).tolist()
-    shown = [sketches[i] for i in chosen] + [drawn[i] for i in chosen if max(drawn[i].box[2:]) > 0]
-    text = (tmp_path / "g-mask-0.3.svg").read_text()
-    found = read_svg(text.encode())
-    assert found.lengths.tolist() == [length for sketch in shown for length in sketch.lengths.tolist()]
-    assert text.count("<image") == 3
-    assert all(f">{word}</text>" in text for word in ("original", "damaged", "redrawn", sketches[chosen[0]].category))
-    whole, damaged = (cv2.imread(str(tmp_path / f"g-mask-{m}.png"), cv2.IMREAD_GRAYSCALE) for m in ("0", "0.3"))
-    assert whole.shape == damaged.shape
-    rows = np.array_split(np.arange(40, whole.shape[0]), 3)
-    ink = [[int((picture[row] < 128).sum()) for row in rows] for picture in (whole, damaged)]
-    assert ink[0][0] == ink[1][0] > 0, "the originals are the same"
-    assert 0 < ink[1][1] < ink[0][1], "what is damaged has less ink"
-
-
-def test_a_large_gallery_goes_on_in_further_rows(data, model, tmp_path):
-    _, svg = write_galleries(model, data, tmp_path, "g", masks=[0.1], most=12)
-    text = svg.read_text()
-    assert text.count("<image") == 12
-    assert text.count(">original</text>") == text.count(">redrawn</text>") == 2
-    assert not any(f">{category}</text>" in text for category in data.categories)
-
-
-def test_what_was_judged_with_other_tries_is_not_taken(data, model, tmp_path):
-    more = untrained(replace(model.options, tries=3))
-    rows = [evaluate(m, data, name="m", masks=[0.0], keep=tmp_path)[0] for m in (model, more)]
-    assert [row["tries"] for row in rows] == [1, 3]
-    assert len(list(tmp_path.glob("mask-*"))) == 2
-    assert rows[1]["chamfer"] < rows[0]["chamfer"], "of several tries the one that lies best is judged"
-
-
-def test_what_was_judged_with_other_options_is_not_taken(data, model, tmp_path):
-    """The weights are the same, but what is made of them is not."""
-    other = copy.copy(model)
-    other.options = replace(model.options, corner=1.0)
-    for one in (model, other):
-        evaluate(one, data, name="m", masks=[0.0, 1e-7], keep=tmp_path)
-    assert len(list(tmp_path.glob("mask-*"))) == 4
-    other.options = replace(model.options, threads=1, workers=5, run="moved")  # where it was trained is no matter
-    evaluate(other, data, name="m", masks=[0.0, 1e-7], keep=tmp_path)
-    assert len(list(tmp_path.glob("mask-*"))) == 4
-
-
-def test_masks_need_no_place_beside_the_store(data, monkeypatch):
-    there = stored_draws(data, "test", 9, 8).numbers
-
-    def refuse(*_):
-        raise UserError("cannot write")
-
-    monkeypatch.setattr("gra2seq.sketch.masking.Draws.save", refuse)
-    monkeypatch.setattr(judging, "MASK_VERSION", -1)
-    assert (stored_draws(data, "test", 9, 8).numbers == there).all()
-
-
 def test_untrained_has_the_options_of_the_run(tiny_run):
     chosen = gra2seq.load(tiny_run).options
     fresh, title = model_or_fresh(tiny_run, "small", 7, 1.0, fresh=True)
@@ -365,33 +197,6 @@ def test_untrained_has_the_options_of_the_run(tiny_run):
     assert not torch.allclose(learnt, start)
 
 
-def test_an_empty_drawing_leaves_its_cell_free(data, model, tmp_path, monkeypatch):
-    dot = Sketch(np.zeros((1, 2), np.float32), np.array([1]))
-    monkeypatch.setattr(type(model), "draw", lambda _, codes, **__: [dot] * len(codes))
-    _, svg = write_galleries(model, data, tmp_path, "g", masks=[0.1], most=2)
-    sketches = [data.store[int(i)] for i in data.test[spread(len(data.test), 2)]]
-    assert len(read_svg(svg.read_bytes()).lengths) == sum(len(sketch.lengths) for sketch in sketches)
-
-
-def test_names_of_any_kind_are_in_a_gallery(data, model, tmp_path):
-    names = {index: ("", "<a & b>", "\x00 bee")[i % 3] for i, index in enumerate(data.test.tolist())}
-
-    class Named:
-        def __init__(self, store):
-            self.path, self.hash, self.store = store.path, store.hash, store
-
-        def __getitem__(self, index):
-            sketch = self.store[index]
-            return Sketch(sketch.points, sketch.lengths, names[index])
-
-    other = copy.copy(data)
-    object.__setattr__(other, "categories", tuple(names.values()))
-    object.__setattr__(other, "store", Named(data.store))
-    _, svg = write_galleries(model, other, tmp_path, "g", masks=[0.1], most=6)
-    assert "&lt;a &amp; b&gt;" in svg.read_text()
-    read_svg(svg.read_bytes())
-
-
 def test_several_values_behind_one_option():
     words = ["evaluate", "r", "--data", "a", "b", "--mask", "0", "0.1", "-o", "x", "--json"]
     assert several(words) == [
@@ -402,20 +207,12 @@ def test_several_values_behind_one_option():
         assert spread_out == [line[0], line[1], line[0], line[2], line[3]], "the last is an argument again"
 
 
-def run(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["gra2seq", *map(str, words)])
-    with pytest.raises(SystemExit) as end:
-        main()
-    captured = capsys.readouterr()
-    return end.value.code or 0, captured.out, captured.err
-
-
-def test_the_command_line(monkeypatch, capsys, tiny_run, tmp_path):
+def test_the_command_line(call, tiny_run, tmp_path):
     strange = tmp_path / "kite.ndjson"
     gra2seq.write(strange, [("test", Sketch(s.points, s.lengths, "kite")) for s in doodles(3)])
     out = tmp_path / "tables"
     words = ["evaluate", tiny_run, "--data", "doodles:200", "--mask", 0, 0.3, "-o", out, "--seeds", 2, "--json"]
-    code, text, err = run(monkeypatch, capsys, *words)
+    code, text, err = call(*words)
     assert code == 0, err
     rows = json.loads(text)["rows"]
     assert [(row["mask"], row["seed"]) for row in rows] == [(0.0, 0), (0.0, 1), (0.3, 0), (0.3, 1)]
@@ -423,22 +220,22 @@ def test_the_command_line(monkeypatch, capsys, tiny_run, tmp_path):
     names |= {f"doodles:200-test-mask-{mask}{form}" for mask in ("0", "0.3") for form in (".png", ".svg")}
     assert {path.name for path in out.iterdir() if path.is_file()} == names
     assert "galleries" in err
-    code, text, err = run(monkeypatch, capsys, "evaluate", "--preset", "tiny", "--data", "doodles:100", "--mask", 0)
+    code, text, err = call("evaluate", "--preset", "tiny", "--data", "doodles:100", "--mask", 0)
     assert code == 0, err
     assert "untrained tiny" in text
-    code, text, err = run(monkeypatch, capsys, "synonyms", tiny_run, "--data", "doodles:30", "--json")
+    code, text, err = call("synonyms", tiny_run, "--data", "doodles:30", "--json")
     assert code == 0, err
     rows = json.loads(text)["rows"]
     assert {"links", "rate", "rate_far", "chance", "edges", "category"} <= rows[0].keys()
     assert {row["links"] for row in rows} == {"synonymous", "temporal", "spatial", "random"}
     assert "sketches" in err, "progress goes to stderr"
     few = ["synonyms", tiny_run, "--data", "doodles:30", "--most", 4, "--links", "spatial", "--json"]
-    code, text, err = run(monkeypatch, capsys, *few)
+    code, text, err = call(*few)
     assert code == 0, err
     assert "4/4" in err
     assert 0 < json.loads(text)["rows"][0]["edges"] < rows[0]["edges"]
-    code, _, err = run(monkeypatch, capsys, "evaluate", tiny_run, "--data", strange, "--mask", 0)
+    code, _, err = call("evaluate", tiny_run, "--data", strange, "--mask", 0)
     assert code == 2
     (line,) = err.strip().splitlines()
     assert line.endswith("judge it on data of its own categories")
-    assert run(monkeypatch, capsys, "evaluate", tiny_run)[0] == 2
+    assert call("evaluate", tiny_run)[0] == 2
