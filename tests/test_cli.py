@@ -26,7 +26,7 @@ def files_in(folder):
 
 
 def test_a_drawing_is_healed_by_the_model_in_the_package(call, tmp_path, cat):
-    code, out, err = call("heal", cat, "--tries", 2, "-o", tmp_path / "healed.svg", "--json")
+    code, out, err = call("heal", cat, "--tries", 2, "--steer", 3, "-o", tmp_path / "healed.svg", "--json")
     assert code == 0, err
     assert json.loads(out)["drawn"] == 1
     assert len(list(read(tmp_path / "healed.svg"))) == 1

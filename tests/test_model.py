@@ -105,14 +105,17 @@ def test_its_name_is_as_good_as_none():
     assert gra2seq.load("shipped").categories == gra2seq.load().categories
 
 
-def test_drawings_are_those_of_a_sketch_alone_whatever_is_drawn_beside_it(tiny_run, monkeypatch):
+@pytest.mark.parametrize("steer", [1, 4])
+def test_drawings_are_those_of_a_sketch_alone_whatever_is_drawn_beside_it(tiny_run, monkeypatch, steer):
     """In lanes that are filled again, over several parts, with several tries."""
     model = gra2seq.load(tiny_run)
     codes = model.encode(list(doodles(11, seed=5)))
-    alone = [model.draw(codes[i : i + 1], seed=3, first=i, tries=3, max_points=30)[0] for i in range(11)]
+    left = model.what_is_left(list(doodles(11, seed=5)))
+    how = {"seed": 3, "tries": 3, "steer": steer, "max_points": 30}
+    alone = [model.draw(codes[i : i + 1], first=i, left=left[i : i + 1], **how)[0] for i in range(11)]
     monkeypatch.setattr("gra2seq.model.STREAM", 15)
     monkeypatch.setattr("gra2seq.model.draw_rows", partial(draw_rows, lanes=4))
-    for one, other in zip(model.draw(codes, seed=3, tries=3, max_points=30), alone, strict=True):
+    for one, other in zip(model.draw(codes, left=left, **how), alone, strict=True):
         assert np.array_equal(one.lengths, other.lengths)
         assert np.allclose(one.points, other.points, atol=1e-2)
 

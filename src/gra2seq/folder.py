@@ -66,7 +66,7 @@ def load(path: str | Path | None = None, device: str = "cpu") -> Model:
 def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = None) -> Path:
     """The model of a run as a folder to give away: weights in 16 bits, and a configuration without paths.
 
-    `changes` are options that say how it draws (`tries`, `least_pen_temperature`).
+    `changes` are options that say how it draws (`tries`, `steer`, `least_pen_temperature`).
     """
     run, out, changes = model_folder(run), Path(out), dict(changes or {})
     fixed = [name for name in changes if name not in IN_USE]

@@ -22,6 +22,7 @@ from gra2seq.models.graph_encoder import Graph, GraphEncoder
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.nn.decoder import State, draw_rows
 from gra2seq.nn.proximity import LINKS
+from gra2seq.nn.steering import InkMaps
 from gra2seq.options import Options
 from gra2seq.sketch.chamfer import Left, left_of, off_what_is_left
 from gra2seq.sketch.masking import Hole, damage
@@ -105,6 +106,7 @@ class Model:
         max_points: int | None = None,
         lengths: NDArray[np.integer] | None = None,
         tries: int | None = None,
+        steer: int | None = None,
         left: Sequence[Left] | None = None,
         progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Sketch]:
@@ -113,11 +115,14 @@ class Model:
         `first` is the number of the first one, for those who draw a long list in parts, or the numbers of all. Of
         several `tries` (default: the model's) the one is kept that lies best on what is `left` of the drawing that the
         code comes from (`what_is_left`); where that is not said, the one that reads best: encoded again, its code is
-        nearest to the one it was drawn from. `progress` is told how many sketches are drawn, of how many.
+        nearest to the one it was drawn from. Where it is said, the pen is steered by it too: at every step it takes
+        that one of `steer` moves (default: the model's) whose line lies best on what is left; 1 is chance alone.
+        `progress` is told how many sketches are drawn, of how many.
         """
         tries = self.options.tries if tries is None else tries
-        if tries < 1:
-            raise UserError(f"tries={tries} must be at least 1")
+        steer = self.options.steer if steer is None else steer
+        if tries < 1 or steer < 1:
+            raise UserError(f"tries={tries} and steer={steer} must be at least 1")
         if not np.isfinite(temperature) or temperature < 0:
             raise UserError(f"temperature {temperature} must be 0 or more")
         array = torch.as_tensor(np.asarray(codes), dtype=torch.float32)
@@ -139,11 +144,13 @@ class Model:
             raise UserError(f"first and lengths must be one number for each of the {len(array)} codes")
         if temperature == 0:
             tries = 1  # there is one drawing
+        offers = 1 if left is None or temperature == 0 else steer
         drawn: list[Sketch] = []
         for part in _parts(len(array), max(STREAM // tries, 1)):
             code = array[part].repeat_interleave(tries, dim=0)
             number, attempt = np.repeat(numbers[part], tries), np.tile(np.arange(tries), len(code) // tries)
             attempts: list[Sketch | None] = [None] * len(code)
+            maps = InkMaps(left[part], self.recipe.scale / BOX, tries, self.device) if left and offers > 1 else None
             ended = draw_rows(
                 self.network.decoder.step,
                 partial(self._begin, code),
@@ -151,8 +158,9 @@ class Model:
                 most=most,
                 temperature=temperature,
                 pen_temperature=max(temperature, self.options.least_pen_temperature),
-                noise=partial(_noise, seed, number, attempt, most),
+                noise=partial(_noise, seed, number, attempt, most, offers),
                 lengths=None if lengths is None else torch.as_tensor(np.repeat(lengths[part], tries)),
+                steer=maps,
             )
             for count, (place, rows) in enumerate(ended, 1):
                 attempts[place] = self._sketch(rows)
@@ -199,9 +207,10 @@ class Model:
         temperature: float = TEMPERATURE,
         seed: int = 0,
         tries: int | None = None,
+        steer: int | None = None,
     ) -> list[Sketch]:
         """Each sketch drawn again from its code, laid where the original lies."""
-        return self.heal(sketches, temperature=temperature, seed=seed, tries=tries)
+        return self.heal(sketches, temperature=temperature, seed=seed, tries=tries, steer=steer)
 
     def heal(
         self,
@@ -214,6 +223,7 @@ class Model:
         samples: int = 1,
         draws: NDArray[np.floating] | None = None,
         tries: int | None = None,
+        steer: int | None = None,
         progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Sketch]:
         """Draw each sketch whole again, laid over the original, from what `holes` and `mask_prob` leave of it.
@@ -221,6 +231,7 @@ class Model:
         What a sketch becomes depends on it and on `seed`, not on its place in the list.
         By itself nothing more is damaged; with `mask_prob` each patch is wiped so likely, as `seed` or `draws` say.
         With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
+        What is left also helps to draw, by `tries` and `steer` (see `draw`); with 1 and 1 the code alone does.
         """
         if seed < 0:
             raise UserError(f"seed={seed} must not be negative")
@@ -231,7 +242,9 @@ class Model:
             draws = mask_draws(sketches, seed, self.recipe.nodes)
         codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
         tries = self.options.tries if tries is None else tries
-        left = self.what_is_left(sketches, draws=draws, mask_prob=mask_prob, holes=holes) if tries > 1 else None
+        steer = self.options.steer if steer is None else steer
+        seen = tries > 1 or steer > 1
+        left = self.what_is_left(sketches, draws=draws, mask_prob=mask_prob, holes=holes) if seen else None
         # Of a sketch's own, wherever it stands in the list, and however large and wherever it is drawn.
         numbers = [_own_number(sketch) + sample for sketch in sketches for sample in range(samples)]
         drawn = self.draw(
@@ -240,6 +253,7 @@ class Model:
             seed=seed,
             first=np.array(numbers, np.int64),
             tries=tries,
+            steer=steer,
             left=None if left is None else [one for one in left for _ in range(samples)],
             progress=progress,
         )
@@ -338,12 +352,16 @@ def _ahead(make: Callable[[Ints], Made], parts: Iterable[Ints]) -> Iterator[Made
             yield waiting.result()
 
 
-def _noise(seed: int, numbers: Ints, attempts: Ints, most: int, places: Tensor) -> Tensor:
-    """(k, most, 4) two uniforms and two normals a step, from (seed, number of the sketch, attempt)."""
-    blocks = []
-    for place in places.tolist():
+def _noise(seed: int, numbers: Ints, attempts: Ints, most: int, offers: int, places: Tensor) -> Tensor:
+    """(k, most, offers, 4) two uniforms and two normals an offer, from (seed, number of the sketch, attempt).
+
+    The first offer's are the same however many there are.
+    """
+    noise = np.empty((len(places), most, offers, 4), np.float32)
+    for block, place in zip(noise, places.tolist(), strict=True):
         attempt = int(attempts[place])
         random = generator(seed, int(numbers[place]), *([attempt] if attempt else []))
-        uniform, normal = random.random((most, 2), np.float32), random.standard_normal((most, 2), np.float32)
-        blocks.append(np.concatenate([uniform, normal], axis=1))
-    return torch.from_numpy(np.stack(blocks)) if blocks else torch.empty(0, most, 4)
+        for offer in range(offers):
+            block[:, offer, :2] = random.random((most, 2), np.float32)
+            block[:, offer, 2:] = random.standard_normal((most, 2), np.float32)
+    return torch.from_numpy(noise)

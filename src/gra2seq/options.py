@@ -20,7 +20,7 @@ from gra2seq.sketch.augment import Variety
 from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.lattice import CELLS, MOST_POINTS
 
-IN_USE = ("tries", "least_pen_temperature")  # options that say how a trained model draws, not what it is
+IN_USE = ("tries", "steer", "least_pen_temperature")  # options that say how a trained model draws, not what it is
 JUDGE = "sketch-a-net"  # the classifier behind Rec; every other model draws
 JUDGE_SIDE = 225  # pixels of the pictures it sees
 JUDGE_HIDDEN = 512  # of its two hidden layers; a random number for each drops it or not
@@ -83,6 +83,7 @@ class Options:
     least_log_std: float | None = None  # lower bound of log sigma, in scaled units
     least_pen_temperature: float = 0.0  # in use, of the pen's states: a cold pen draws rings without an end
     tries: int = 1  # drawings of a sketch in use, of which the one that lies best on what is left of it is kept
+    steer: int = 1  # moves that a pen in use is offered at every step; it takes the one that lies best on what is left
 
     # training
     batch: int = 256  # of all processes together
@@ -234,8 +235,8 @@ _CHOICES = {
     "precision": ("32-true",),  # the exactness that is tested; mixed precision is not yet
 }
 _AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding", "picture", "mixtures", "tries",
-                 "rounds", "batch", "side", "pen", "max_points", "devices", "num_nodes", "save_every", "validate_every",
-                 "validate_sketches", "max_steps")  # fmt: skip
+                 "steer", "rounds", "batch", "side", "pen", "max_points", "devices", "num_nodes", "save_every",
+                 "validate_every", "validate_sketches", "max_steps")  # fmt: skip
 _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "turn",
                   "max_minutes", "paint", "cluster_rate", "cluster_weight", "least_learning_rate",
                   "least_pen_temperature")  # fmt: skip

@@ -317,6 +317,7 @@ def test_an_option_that_is_new_changes_no_terms_unless_it_is_used(monkeypatch):
         {"seed": 1},
         {"max_steps": 2},
         {"tries": 2},
+        {"steer": 2},
         {"embedding": 4},
         {"data": "doodles:151"},
     ],

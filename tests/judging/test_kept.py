@@ -99,12 +99,13 @@ def test_a_model_that_has_diverged_is_refused(data, model, tmp_path):
     assert not list(tmp_path.glob("mask-*")), "nothing of it is kept"
 
 
-def test_what_was_judged_with_other_tries_is_not_taken(data, model, tmp_path):
-    more = untrained(replace(model.options, tries=3))
-    rows = [evaluate(m, data, name="m", masks=[0.0], keep=tmp_path)[0] for m in (model, more)]
-    assert [row["tries"] for row in rows] == [1, 3]
-    assert len(list(tmp_path.glob("mask-*"))) == 2
+def test_what_was_judged_with_other_tries_or_another_pen_is_not_taken(data, model, tmp_path):
+    others = [untrained(replace(model.options, **how)) for how in ({"tries": 3}, {"steer": 3})]
+    rows = [evaluate(m, data, name="m", masks=[0.0], keep=tmp_path)[0] for m in (model, *others)]
+    assert [(row["tries"], row["steer"]) for row in rows] == [(1, 1), (3, 1), (1, 3)]
+    assert len(list(tmp_path.glob("mask-*"))) == 3
     assert rows[1]["chamfer"] < rows[0]["chamfer"], "of several tries the one that lies best is judged"
+    assert rows[2]["chamfer"] != rows[0]["chamfer"], "and the pen saw the ink"
 
 
 def test_what_was_judged_with_other_options_is_not_taken(data, model, tmp_path):

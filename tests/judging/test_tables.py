@@ -57,6 +57,13 @@ def test_settings_stay_apart():
     assert len(summary([row(), *others])) == 6
 
 
+def test_a_steered_pen_is_said_and_stays_apart():
+    rows = [row(steer=1), row(steer=4, rec=0.6), row()]
+    assert [found["steer"] for found in summary(rows)] == [1, 4, None]
+    assert to_markdown(rows).count("of 4 moves at every step") == 1
+    assert "steer" in to_csv(rows).splitlines()[0].split(",")
+
+
 def test_tries_are_said_and_stay_apart():
     rows = [row(tries=1), row(tries=8, rec=0.6)]
     assert [found["tries"] for found in summary(rows)] == [1, 8]

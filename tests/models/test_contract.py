@@ -202,6 +202,30 @@ def test_of_several_tries_the_one_that_lies_best_on_what_is_left_heals(name):
         model.draw(codes, tries=2, left=left[:3])
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_steered_pen_lies_better_on_what_is_left(name):
+    model = untrained(chosen(name, max_points=30))
+    model.network.decoder.out.bias.data[:3] = torch.tensor([3.0, 1.0, -9.0])  # a pen that draws on
+    damage = {"draws": np.random.default_rng(0).random((8, 8)), "mask_prob": 0.3}
+    left = model.what_is_left(SKETCHES, **damage)
+
+    def off(**how):
+        drawn = model.heal(SKETCHES, temperature=1.0, seed=1, **damage, **how)
+        back = [_back(one, sketch) for one, sketch in zip(drawn, SKETCHES, strict=True)]
+        return off_what_is_left(back, left, BOX)
+
+    free, steered = off(steer=1), off(steer=8)
+    assert steered.mean() < 0.9 * free.mean()
+    assert (off() == free).all(), "chance alone unless the model says more"
+    model.options = replace(model.options, steer=8)
+    assert (off() == steered).all()
+    assert off(tries=4).mean() < steered.mean(), "several tries, each steered"
+    codes = model.encode(SKETCHES, **damage)
+    for how in ({}, {"temperature": 0.0, "left": left}):  # there is nothing to see, or nothing to choose from
+        one, other = (model.draw(codes, steer=count, **how) for count in (1, 8))
+        assert all((a.points == b.points).all() for a, b in zip(one, other, strict=True))
+
+
 def _back(drawn, original):
     """Where `draw` had drawn it: in the model's own box."""
     left, top, width, height = original.box
@@ -248,6 +272,8 @@ def test_bad_calls_are_said():
     model = untrained(chosen())
     with pytest.raises(UserError, match="tries"):
         model.draw(np.zeros((1, 16)), tries=0)
+    with pytest.raises(UserError, match="steer=0"):
+        model.draw(np.zeros((1, 16)), steer=0)
     with pytest.raises(UserError, match="shape"):
         model.draw(np.zeros((3, 5)))
     with pytest.raises(UserError, match="NaN"):

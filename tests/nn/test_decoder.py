@@ -121,7 +121,7 @@ def test_temperature_zero_needs_no_noise_and_noise_belongs_to_a_sketch():
 
     def noise(numbers):
         asked.extend(numbers.tolist())
-        return torch.full((len(numbers), 20, 4), 0.5)
+        return torch.full((len(numbers), 20, 1, 4), 0.5)
 
     run([2] * 5, noise=noise, lanes=2)
     assert not asked
@@ -135,7 +135,7 @@ def test_where_sketches_end_the_next_begin(lanes, forced):
     """Each is what it is alone, in any number of lanes; and lanes are not left idle."""
     torch.manual_seed(0)
     lengths = torch.randint(0 if not forced else 1, 20, (60,))
-    luck = torch.rand(60, 25, 4)
+    luck = torch.rand(60, 25, 1, 4)
     ways = {"temperature": 0.7, "noise": lambda numbers: luck[numbers], "lengths": lengths if forced else None}
     mock = Mock([10**6] * 60 if forced else lengths.tolist())
     rows, _ = run(lengths.tolist(), most=15, mock=mock, lanes=lanes, **ways)

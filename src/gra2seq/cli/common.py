@@ -39,6 +39,10 @@ Tries = Annotated[
     int | None,
     typer.Option(min=1, help="Draw each so often, keep the one that lies best on what is left. Default: the model's."),
 ]
+Steer = Annotated[
+    int | None,
+    typer.Option(min=1, help="At every step take that one of so many moves that lies best on what is left."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
 RunFolder = Annotated[
     Path | None, typer.Argument(help="Folder of a run, or shipped; without it an untrained model is judged.")

@@ -14,6 +14,7 @@ from gra2seq.cli.common import (
     ModelFolder,
     Out,
     Seed,
+    Steer,
     Temperature,
     Tries,
     app,
@@ -37,12 +38,14 @@ def redraw(
     model: ModelFolder = None,
     temperature: Temperature = 0.24,
     tries: Tries = None,
+    steer: Steer = None,
     seed: Seed = 0,
     limit: Limit = 1000,
     as_json: AsJson = False,
 ) -> None:
     """Draw sketches again from their codes."""
-    _draw_again(files, model, out or _answer(files, "redrawn"), 0.0, [], 1, temperature, tries, seed, limit, as_json)
+    target = out or _answer(files, "redrawn")
+    _draw_again(files, model, target, 0.0, [], 1, temperature, tries, steer, seed, limit, as_json)
 
 
 @app.command()
@@ -57,6 +60,7 @@ def heal(
     samples: Annotated[int, typer.Option(min=1, help="Healed versions of each sketch.")] = 1,
     temperature: Temperature = 0.24,
     tries: Tries = None,
+    steer: Steer = None,
     seed: Seed = 0,
     limit: Limit = 1000,
     as_json: AsJson = False,
@@ -67,7 +71,7 @@ def heal(
     """
     holes = [_hole(text) for text in hole or []]
     target = out or _answer(files, "healed")
-    _draw_again(files, model, target, mask_prob, holes, samples, temperature, tries, seed, limit, as_json)
+    _draw_again(files, model, target, mask_prob, holes, samples, temperature, tries, steer, seed, limit, as_json)
 
 
 @app.command()
@@ -120,6 +124,7 @@ def _draw_again(
     samples: int,
     temperature: float,
     tries: int | None,
+    steer: int | None,
     seed: int,
     limit: int,
     as_json: bool,
@@ -142,6 +147,7 @@ def _draw_again(
             temperature=temperature,
             seed=seed,
             tries=tries,
+            steer=steer,
             progress=lambda done, total: progress("drawings", done, total),
         )
     written = write(out, [(records[number // samples][0], sketch) for number, sketch in enumerate(healed)])

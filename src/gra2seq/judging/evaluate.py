@@ -41,7 +41,7 @@ from gra2seq.whole import whole_file
 
 KS = (1, 10, 50)
 DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its original (METHOD), or the other way round
-CHOICE = "lies best"  # among several tries
+CHOICE = "lies best"  # among several tries, or offers
 MASK_SEED, MASK_VERSION = 2023, 3  # of the draws of a benchmark, and of how they are made
 BATCH = 256
 UNKNOWN = -1  # the judge's word on an empty drawing
@@ -144,6 +144,7 @@ def evaluate(
                     "gallery": len(gallery),
                     "direction": direction,
                     "tries": model.options.tries,
+                    "steer": model.options.steer,
                     "rec": rec.rate if rec else None,
                     "rec_by_category": rec.per_category if rec else None,
                     "ceiling": float(np.mean(originals.said == actual)) if judge else None,
@@ -234,7 +235,7 @@ def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str
         if value != default[name] and (name not in FREE or name in IN_USE)
     }
     what = [dataset.store.hash, dataset.name, split, model.recipe.scale, chosen, MASK_SEED, MASK_VERSION, TEMPERATURE]
-    what += [CHOICE] if model.options.tries > 1 else []
+    what += [CHOICE] if _sees(model) else []
     about = hashlib.sha256(json.dumps(what).encode())
     for network in (model.network, judge.network if judge else None):
         for tensor in network.state_dict().values() if network else ():
@@ -343,8 +344,12 @@ def _judge(
 
 
 def _left(model: Model, sketches: Sequence[Sketch], draws: Floats, mask: float) -> list[Left] | None:
-    """For a model that draws each several times."""
-    return model.what_is_left(sketches, draws=draws, mask_prob=mask) if model.options.tries > 1 else None
+    return model.what_is_left(sketches, draws=draws, mask_prob=mask) if _sees(model) else None
+
+
+def _sees(model: Model) -> bool:
+    """It draws not by the code alone, but also by what is left."""
+    return model.options.tries > 1 or model.options.steer > 1
 
 
 def _told(tell: Progress, what: str, start: int, total: int, done: int, _part: int) -> None:

@@ -2,7 +2,7 @@
 
 A row is a dict with "model", "data", "categories", "mask", "seed", "sketches", "gallery", "direction", "rec",
 "ceiling", "ret" ({"1", "10", "50"}) and "chamfer". Shares lie between 0 and 1; None where there was no judge.
-"tries" may be there too, and "rec_by_category" ({category: share}), which only JSON, CSV and Markdown show.
+"tries" and "steer" may be there too, and "rec_by_category" ({category: share}), which only JSON, CSV and Markdown show.
 CSV and JSON keep rows and shares, for programs; Markdown and LaTeX give per cent, mean and deviation over the seeds.
 """
 
@@ -23,8 +23,9 @@ from gra2seq.errors import UserError
 Row = Mapping[str, Any]
 
 KS = ("1", "10", "50")
-SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction", "tries")  # all but the seed
-OPTIONAL = ("tries",)  # drawings of each code, of which the one that lies best on what is left was kept
+# all but the seed
+SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction", "tries", "steer")
+OPTIONAL = ("tries", "steer")  # drawings of each code, and moves a step, of which the best on what is left was kept
 COLUMNS = (*SETTING[:4], "seed", *SETTING[4:], "rec", "ceiling", "ret", "chamfer")
 BY_CATEGORY = "rec_by_category"
 DASH = "–"
@@ -215,6 +216,8 @@ def _legend(found: Sequence[Row]) -> list[str]:
         size = f"{_known(row['sketches'])} sketches in a gallery of {_known(row['gallery'])}"
         if (row["tries"] or 1) > 1:
             size += f", the best of {row['tries']} drawings each"
+        if (row["steer"] or 1) > 1:
+            size += f", of {row['steer']} moves at every step"
         ceiling = "" if row["ceiling"] is None else f", ceiling of Rec {100 * row['ceiling']:.2f} %"
         lines.append(
             f"{row['data']} ({', '.join(row['categories'])}): {size}, the {_known(row['direction'])} sketch "

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from gra2seq.nn.lstm import LSTM, LayerNormLSTM, pack
 from gra2seq.nn.mixture import PenMove, raw_size
+from gra2seq.nn.steering import Steer
 from gra2seq.sketch.strokes import DOWN, END
 
 State = tuple[Tensor, ...]
@@ -90,20 +91,23 @@ def draw_rows(
     pen_temperature: float | None = None,
     noise: Callable[[Tensor], Tensor] | None = None,
     lengths: Tensor | None = None,
+    steer: Steer | None = None,
     lanes: int = LANES,
 ) -> Iterator[tuple[int, Tensor]]:
     """Draw sketches 0 … count - 1, each until it ends or has `most` rows: number and rows (n, 5) of each that ended.
 
     No more than `lanes` are drawn at once. Where sketches have ended the next ones begin, so that products stay large
     however long a single one goes on. `begin(numbers)` is the state that sketches start from, `noise(numbers)` their
-    randomness (k, most, 4) (`mixture.make_noise`): what one gets does not depend on the others. Temperature 0 needs
-    none. `lengths` sets the number of points instead of the pen's END.
+    randomness (k, most, offers, 4) (`mixture.make_noise`): what one gets does not depend on the others. Temperature 0
+    needs none. `lengths` sets the number of points instead of the pen's END. Of several offers, `steer` chooses where
+    the pen goes; whether it is lifted there is the first one's.
     """
     number = torch.arange(min(count, lanes))  # of the sketch in each lane
     state = begin(number)
     like = state[0]
     luck = None if noise is None or temperature == 0 else noise(number).to(like)
     row = first_row(len(number), like)
+    pen = like.new_zeros(len(number), 2)  # where it is
     drawn = like.new_zeros(len(number), most, 5)
     done = torch.zeros(len(number), dtype=torch.long)  # rows of each lane
     idle = torch.zeros(len(number), dtype=torch.bool)  # lanes whose sketch has ended
@@ -111,8 +115,16 @@ def draw_rows(
     while not idle.all():
         lane = torch.arange(len(number))
         move, state = step(row, state)
-        chance = None if luck is None else luck[lane, done]
-        row = move.sample(temperature, noise=chance, pen_temperature=pen_temperature)
+        down = row[:, DOWN] > 0
+        if luck is None:
+            row = move.sample(temperature, pen_temperature=pen_temperature)
+        else:
+            chance = luck[lane, done]  # (lanes, offers, 4)
+            offers = move.offered(chance.shape[1]).sample(temperature, noise=chance, pen_temperature=pen_temperature)
+            row = offers[:, 0]
+            if steer is not None:
+                row[:, :DOWN] = offers[lane, steer(number, pen, down, offers[..., :DOWN]).cpu(), :DOWN]
+        pen = pen + row[:, :DOWN]
         if lengths is not None:  # the pen may not end the sketch: it stays down instead
             row[:, DOWN] += row[:, END]
             row[:, END] = 0
@@ -133,6 +145,7 @@ def draw_rows(
             fresh = begin(number[free])
             state = tuple(part.index_copy(0, free.to(like.device), new) for part, new in zip(state, fresh, strict=True))
             row[free] = first_row(len(free), like)
+            pen[free] = 0
             done[free], idle[free] = 0, False
             if luck is not None and noise is not None:
                 luck[free] = noise(number[free]).to(like)
@@ -140,5 +153,5 @@ def draw_rows(
             stay = (~idle).nonzero()[:, 0]
             number, done, idle = number[stay], done[stay], idle[stay]
             state = tuple(part[stay] for part in state)
-            row, drawn = row[stay], drawn[stay]
+            row, pen, drawn = row[stay], pen[stay], drawn[stay]
             luck = None if luck is None else luck[stay]

@@ -45,6 +45,15 @@ class PenMove:
         log_std = torch.stack([std_x, std_y], dim=-1).clamp(least, MOST_LOG_STD)
         return PenMove(logits, torch.stack([mean_x, mean_y], dim=-1), log_std, tilt.clamp(-MOST_TILT, MOST_TILT), pen)
 
+    def offered(self, count: int) -> PenMove:
+        """The same for several samples of each: leading axes (…, count)."""
+        axis = self.pen.ndim - 1
+
+        def many(part: Tensor) -> Tensor:
+            return part.unsqueeze(axis).expand(*part.shape[:axis], count, *part.shape[axis:])
+
+        return PenMove(*map(many, (self.logits, self.mean, self.log_std, self.tilt, self.pen)))
+
     def log_prob_offset(self, offset: Tensor) -> Tensor:
         """log p(dx, dy), without the floor. (…, 2) -> (…)"""
         z = (offset.unsqueeze(-2) - self.mean) * torch.exp(-self.log_std)  # (…, M, 2)

@@ -1,0 +1,35 @@
+"""A map of what is left of a drawing: how far every place lies from its ink. A pen can be steered by it."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+from gra2seq.sketch.canvas import Pixels
+from gra2seq.sketch.chamfer import Left
+from gra2seq.sketch.strokes import Doubles
+
+SIDE = 128  # cells
+REACH = 0.75  # longer sides of the drawing, from its middle to the edges of the map
+FINE = 4  # distances are told in quarters of a cell, up to 64 cells
+UNKNOWN = 0.02  # longer sides: no further from ink is a place where something was lost, for it may have had some
+
+
+def ink_map(left: Left) -> Pixels:
+    """(SIDE, SIDE) distances to the ink that is left, in cells times FINE. Without ink all places are alike."""
+    if not len(left.points):
+        return np.zeros((SIDE, SIDE), np.uint8)
+    blank = np.ones((SIDE, SIDE), np.uint8)
+    x, y = _cells(left.points).T
+    blank[y, x] = 0
+    cells = cv2.distanceTransform(blank, cv2.DIST_L2, cv2.DIST_MASK_5)
+    for place in left.lost.reshape(-1, 2, 2):
+        (from_x, from_y), (to_x, to_y) = _cells(place)
+        lost = cells[from_y : to_y + 1, from_x : to_x + 1]
+        np.minimum(lost, UNKNOWN * SIDE / (2 * REACH), out=lost)
+    return np.minimum(np.rint(cells * FINE), 255).astype(np.uint8)
+
+
+def _cells(points: Doubles) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """(n, 2) places in longer sides around the origin -> columns and rows; what lies beyond is at the edge."""
+    return np.clip((points + REACH) * (SIDE / (2 * REACH)), 0, SIDE - 1).astype(np.int64)
