@@ -357,11 +357,11 @@ def _noise(seed: int, numbers: Ints, attempts: Ints, most: int, offers: int, pla
 
     The first offer's are the same however many there are.
     """
-    noise = np.empty((len(places), most, offers, 4), np.float32)
-    for block, place in zip(noise, places.tolist(), strict=True):
+    noise = np.empty((len(places), offers, most, 4), np.float32)
+    for blocks, place in zip(noise, places.tolist(), strict=True):
         attempt = int(attempts[place])
         random = generator(seed, int(numbers[place]), *([attempt] if attempt else []))
-        for offer in range(offers):
-            block[:, offer, :2] = random.random((most, 2), np.float32)
-            block[:, offer, 2:] = random.standard_normal((most, 2), np.float32)
-    return torch.from_numpy(noise)
+        for block in blocks:
+            block[:, :2] = random.random((most, 2), np.float32)
+            block[:, 2:] = random.standard_normal((most, 2), np.float32)
+    return torch.from_numpy(noise).transpose(1, 2)

@@ -119,8 +119,7 @@ def draw_rows(
         if luck is None:
             row = move.sample(temperature, pen_temperature=pen_temperature)
         else:
-            chance = luck[lane, done]  # (lanes, offers, 4)
-            offers = move.offered(chance.shape[1]).sample(temperature, noise=chance, pen_temperature=pen_temperature)
+            offers = move.offered().sample(temperature, noise=luck[lane, done], pen_temperature=pen_temperature)
             row = offers[:, 0]
             if steer is not None:
                 row[:, :DOWN] = offers[lane, steer(number, pen, down, offers[..., :DOWN]).cpu(), :DOWN]

@@ -45,14 +45,11 @@ class PenMove:
         log_std = torch.stack([std_x, std_y], dim=-1).clamp(least, MOST_LOG_STD)
         return PenMove(logits, torch.stack([mean_x, mean_y], dim=-1), log_std, tilt.clamp(-MOST_TILT, MOST_TILT), pen)
 
-    def offered(self, count: int) -> PenMove:
-        """The same for several samples of each: leading axes (…, count)."""
+    def offered(self) -> PenMove:
+        """For several samples of each: one more leading axis, on which `sample` takes as many as the noise has."""
         axis = self.pen.ndim - 1
-
-        def many(part: Tensor) -> Tensor:
-            return part.unsqueeze(axis).expand(*part.shape[:axis], count, *part.shape[axis:])
-
-        return PenMove(*map(many, (self.logits, self.mean, self.log_std, self.tilt, self.pen)))
+        parts = (self.logits, self.mean, self.log_std, self.tilt, self.pen)
+        return PenMove(*(part.unsqueeze(axis) for part in parts))
 
     def log_prob_offset(self, offset: Tensor) -> Tensor:
         """log p(dx, dy), without the floor. (…, 2) -> (…)"""
@@ -132,9 +129,9 @@ def make_noise(shape: torch.Size, generator: torch.Generator | None, like: Tenso
 
 
 def _pick(values: Tensor, component: Tensor) -> Tensor:
-    """(…, M, k) at (…) -> (…, k)"""
+    """(…, M, k) at (…) -> (…, k); leading axes of one value are the same for all."""
     index = component[..., None, None].expand(*component.shape, 1, values.shape[-1])
-    return values.gather(-2, index).squeeze(-2)
+    return values.expand(*component.shape, *values.shape[-2:]).gather(-2, index).squeeze(-2)
 
 
 def _choose(logits: Tensor, uniform: Tensor) -> Tensor:
