@@ -32,6 +32,21 @@ def test_a_drawing_is_healed_by_the_model_in_the_package(call, tmp_path, cat):
     assert len(list(read(tmp_path / "healed.svg"))) == 1
 
 
+def test_a_steered_pen_draws_otherwise(call, tmp_path, cat):
+    """Drawn, healed and judged."""
+    for command in ("redraw", "heal"):
+        drawn = {}
+        for steer in (1, 8):
+            target = tmp_path / f"{command}-{steer}.json"
+            assert call(command, cat, "--tries", 1, "--steer", steer, "-o", target)[0] == 0
+            drawn[steer] = target.read_text()
+        assert drawn[1] != drawn[8]
+    data, judged = ("--data", "doodles:40"), ("-o", tmp_path / "judged")
+    code, out, err = call("evaluate", *data, "--mask", 0, "--tries", 1, "--steer", 3, *judged, "--json")
+    assert code == 0, err
+    assert [row["steer"] for row in json.loads(out)["rows"]] == [3]
+
+
 def test_a_model_is_packed(call, tmp_path, tiny_run):
     code, out, err = call("pack", tiny_run, "-o", tmp_path / "mine", "tries=4", "--json")
     assert code == 0, err

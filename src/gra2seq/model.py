@@ -23,7 +23,7 @@ from gra2seq.models.sketch_model import SketchModel
 from gra2seq.nn.decoder import State, draw_rows
 from gra2seq.nn.proximity import LINKS
 from gra2seq.nn.steering import InkMaps
-from gra2seq.options import Options
+from gra2seq.options import MOST_OFFERS, Options
 from gra2seq.sketch.chamfer import Left, left_of, off_what_is_left
 from gra2seq.sketch.masking import Hole, damage
 from gra2seq.sketch.strokes import Floats, Ints, Sketch, from_stroke5
@@ -116,13 +116,16 @@ class Model:
         several `tries` (default: the model's) the one is kept that lies best on what is `left` of the drawing that the
         code comes from (`what_is_left`); where that is not said, the one that reads best: encoded again, its code is
         nearest to the one it was drawn from. Where it is said, the pen is steered by it too: at every step it takes
-        that one of `steer` moves (default: the model's) whose line lies best on what is left; 1 is chance alone.
+        that one of `steer` moves (default: the model's) whose line lies best on what is left; 1 is chance alone. Two
+        moves that lie alike to a rounding may change places with what is drawn beside: in a few of a thousand drawings.
         `progress` is told how many sketches are drawn, of how many.
         """
         tries = self.options.tries if tries is None else tries
         steer = self.options.steer if steer is None else steer
-        if tries < 1 or steer < 1:
-            raise UserError(f"tries={tries} and steer={steer} must be at least 1")
+        if tries < 1:
+            raise UserError(f"tries={tries} must be at least 1")
+        if not 1 <= steer <= MOST_OFFERS:
+            raise UserError(f"steer={steer} must be from 1 to {MOST_OFFERS}")
         if not np.isfinite(temperature) or temperature < 0:
             raise UserError(f"temperature {temperature} must be 0 or more")
         array = torch.as_tensor(np.asarray(codes), dtype=torch.float32)
@@ -190,7 +193,7 @@ class Model:
         mask_prob: float = 0.0,
         holes: Sequence[Hole] = (),
     ) -> list[Left]:
-        """Of each sketch, when damaged as `encode` damages it: for `draw`, to choose among several tries."""
+        """Of each sketch, when damaged as `encode` damages it: for `draw`, to choose among tries and moves."""
         recipe = self.recipe
         seen = [as_learnt(sketch, recipe) for sketch in _checked(sketches)]
         _check_damage(len(seen), draws, mask_prob, holes, recipe.nodes)

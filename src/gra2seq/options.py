@@ -20,6 +20,7 @@ from gra2seq.sketch.augment import Variety
 from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.lattice import CELLS, MOST_POINTS
 
+MOST_OFFERS = 64  # moves to choose from: memory grows with them
 IN_USE = ("tries", "steer", "least_pen_temperature")  # options that say how a trained model draws, not what it is
 JUDGE = "sketch-a-net"  # the classifier behind Rec; every other model draws
 JUDGE_SIDE = 225  # pixels of the pictures it sees
@@ -241,7 +242,7 @@ _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery"
                   "max_minutes", "paint", "cluster_rate", "cluster_weight", "least_learning_rate",
                   "least_pen_temperature")  # fmt: skip
 _AT_MOST = {"seed": 2**63 - 1, "threads": 1024, "workers": 1024, "batch": 2**16, "decay": 1, "cluster_rate": 1,
-            "jitter": 255}  # fmt: skip
+            "jitter": 255, "steer": MOST_OFFERS}  # fmt: skip
 _ABOVE_ZERO = ("learning_rate", "decay", "clip_at")
 
 

@@ -272,8 +272,9 @@ def test_bad_calls_are_said():
     model = untrained(chosen())
     with pytest.raises(UserError, match="tries"):
         model.draw(np.zeros((1, 16)), tries=0)
-    with pytest.raises(UserError, match="steer=0"):
-        model.draw(np.zeros((1, 16)), steer=0)
+    for steer in (0, 65):
+        with pytest.raises(UserError, match=f"steer={steer} must be from 1 to 64"):
+            model.draw(np.zeros((1, 16)), steer=steer)
     with pytest.raises(UserError, match="shape"):
         model.draw(np.zeros((3, 5)))
     with pytest.raises(UserError, match="NaN"):

@@ -57,6 +57,14 @@ def test_the_first_of_equals_is_taken():
     assert not blank(numbers, torch.zeros(50, 2), down, moves).any()
 
 
+def test_a_move_that_is_no_number_is_no_crash():
+    """It is said in plain words where a sketch is made of it."""
+    maps = InkMaps(scribbles(1), 0.1, 1, CPU)
+    moves = torch.tensor([[[torch.nan, 0.0], [torch.inf, -torch.inf], [3e38, 3e38]]])
+    numbers, down = torch.zeros(1, dtype=torch.long), torch.ones(1, dtype=torch.bool)
+    assert 0 <= int(maps(numbers, torch.zeros(1, 2), down, moves)) < 3
+
+
 def wide(lengths):
     """A decoder whose offers are spread around no move at all, with a pen that is lifted at every third step."""
 
@@ -113,5 +121,5 @@ def test_a_steered_pen_goes_where_it_is_told_and_tells_where_it_is():
         before = torch.cat([torch.zeros(1, 2, dtype=rows.dtype), rows[:, :2].cumsum(dim=0)])
         places, downs = zip(*said[number][: length + 1], strict=True)
         assert torch.allclose(torch.tensor(places, dtype=rows.dtype), before)
-        assert list(downs) == [True, *(rows[:, 2] > 0).tolist()]
+        assert list(downs) == [False, *(rows[:, 2] > 0).tolist()], "the first move draws no line"
         assert not all(downs) or length < 3

@@ -41,7 +41,7 @@ Tries = Annotated[
 ]
 Steer = Annotated[
     int | None,
-    typer.Option(min=1, help="At every step take that one of so many moves that lies best on what is left."),
+    typer.Option(min=1, help="Of so many moves at every step make the one that lies best. Default: the model's."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
 RunFolder = Annotated[

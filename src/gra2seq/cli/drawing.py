@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,7 +46,7 @@ def redraw(
 ) -> None:
     """Draw sketches again from their codes."""
     target = out or _answer(files, "redrawn")
-    _draw_again(files, model, target, 0.0, [], 1, temperature, tries, steer, seed, limit, as_json)
+    _draw_again(files, model, target, limit, as_json, temperature=temperature, tries=tries, steer=steer, seed=seed)
 
 
 @app.command()
@@ -71,7 +72,20 @@ def heal(
     """
     holes = [_hole(text) for text in hole or []]
     target = out or _answer(files, "healed")
-    _draw_again(files, model, target, mask_prob, holes, samples, temperature, tries, steer, seed, limit, as_json)
+    _draw_again(
+        files,
+        model,
+        target,
+        limit,
+        as_json,
+        mask_prob=mask_prob,
+        holes=holes,
+        samples=samples,
+        temperature=temperature,
+        tries=tries,
+        steer=steer,
+        seed=seed,
+    )
 
 
 @app.command()
@@ -119,16 +133,14 @@ def _draw_again(
     files: list[Path],
     model: Path | None,
     out: Path,
-    mask_prob: float,
-    holes: list[Hole],
-    samples: int,
-    temperature: float,
-    tries: int | None,
-    steer: int | None,
-    seed: int,
     limit: int,
     as_json: bool,
+    *,
+    holes: Sequence[Hole] = (),
+    samples: int = 1,
+    **how: Any,
 ) -> None:
+    """`how` are further arguments of `Model.heal`."""
     from gra2seq.folder import load
     from gra2seq.sketch.files import check_target, write
     from gra2seq.training.progress import counting
@@ -141,21 +153,17 @@ def _draw_again(
     with counting(say) as progress:
         healed = drawer.heal(
             sketches,
-            mask_prob=mask_prob,
             holes=holes,
             samples=samples,
-            temperature=temperature,
-            seed=seed,
-            tries=tries,
-            steer=steer,
             progress=lambda done, total: progress("drawings", done, total),
+            **how,
         )
     written = write(out, [(records[number // samples][0], sketch) for number, sketch in enumerate(healed)])
     answer = {"sketches": len(sketches), "drawn": len(healed), "files": [str(path) for path in written]}
     reply(as_json, answer, f"{len(healed)} drawings are in {', '.join(map(str, written[:3]))}")
 
 
-def _look_at_holes(sketches: list[Sketch], canvas: Canvas, holes: list[Hole]) -> None:
+def _look_at_holes(sketches: list[Sketch], canvas: Canvas, holes: Sequence[Hole]) -> None:
     """A hole beside the drawing, or over all of it, is most likely in other units than the drawing."""
     from gra2seq.sketch.canvas import draw
     from gra2seq.sketch.masking import damage, wiped

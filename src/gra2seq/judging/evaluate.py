@@ -41,7 +41,8 @@ from gra2seq.whole import whole_file
 
 KS = (1, 10, 50)
 DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its original (METHOD), or the other way round
-CHOICE = "lies best"  # among several tries, or offers
+CHOICE = "lies best"  # among several tries
+STEERING = 2  # version of how the pen is steered
 MASK_SEED, MASK_VERSION = 2023, 3  # of the draws of a benchmark, and of how they are made
 BATCH = 256
 UNKNOWN = -1  # the judge's word on an empty drawing
@@ -235,7 +236,8 @@ def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str
         if value != default[name] and (name not in FREE or name in IN_USE)
     }
     what = [dataset.store.hash, dataset.name, split, model.recipe.scale, chosen, MASK_SEED, MASK_VERSION, TEMPERATURE]
-    what += [CHOICE] if _sees(model) else []
+    what += [CHOICE] if model.options.tries > 1 else []
+    what += [STEERING] if model.options.steer > 1 else []
     about = hashlib.sha256(json.dumps(what).encode())
     for network in (model.network, judge.network if judge else None):
         for tensor in network.state_dict().values() if network else ():

@@ -217,7 +217,7 @@ def _legend(found: Sequence[Row]) -> list[str]:
         if (row["tries"] or 1) > 1:
             size += f", the best of {row['tries']} drawings each"
         if (row["steer"] or 1) > 1:
-            size += f", of {row['steer']} moves at every step"
+            size += f", the best of {row['steer']} moves at every step"
         ceiling = "" if row["ceiling"] is None else f", ceiling of Rec {100 * row['ceiling']:.2f} %"
         lines.append(
             f"{row['data']} ({', '.join(row['categories'])}): {size}, the {_known(row['direction'])} sketch "

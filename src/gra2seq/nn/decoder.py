@@ -107,7 +107,7 @@ def draw_rows(
     like = state[0]
     luck = None if noise is None or temperature == 0 else noise(number).to(like)
     row = first_row(len(number), like)
-    pen = like.new_zeros(len(number), 2)  # where it is
+    at = like.new_zeros(len(number), 2)  # where the pen is
     drawn = like.new_zeros(len(number), most, 5)
     done = torch.zeros(len(number), dtype=torch.long)  # rows of each lane
     idle = torch.zeros(len(number), dtype=torch.bool)  # lanes whose sketch has ended
@@ -115,15 +115,15 @@ def draw_rows(
     while not idle.all():
         lane = torch.arange(len(number))
         move, state = step(row, state)
-        down = row[:, DOWN] > 0
+        down = (row[:, DOWN] > 0) & (done > 0).to(row.device)  # the first move draws no line
         if luck is None:
             row = move.sample(temperature, pen_temperature=pen_temperature)
         else:
             offers = move.offered().sample(temperature, noise=luck[lane, done], pen_temperature=pen_temperature)
             row = offers[:, 0]
             if steer is not None:
-                row[:, :DOWN] = offers[lane, steer(number, pen, down, offers[..., :DOWN]).cpu(), :DOWN]
-        pen = pen + row[:, :DOWN]
+                row[:, :DOWN] = offers[lane, steer(number, at, down, offers[..., :DOWN]).cpu(), :DOWN]
+        at = at + row[:, :DOWN]
         if lengths is not None:  # the pen may not end the sketch: it stays down instead
             row[:, DOWN] += row[:, END]
             row[:, END] = 0
@@ -144,7 +144,7 @@ def draw_rows(
             fresh = begin(number[free])
             state = tuple(part.index_copy(0, free.to(like.device), new) for part, new in zip(state, fresh, strict=True))
             row[free] = first_row(len(free), like)
-            pen[free] = 0
+            at[free] = 0
             done[free], idle[free] = 0, False
             if luck is not None and noise is not None:
                 luck[free] = noise(number[free]).to(like)
@@ -152,5 +152,5 @@ def draw_rows(
             stay = (~idle).nonzero()[:, 0]
             number, done, idle = number[stay], done[stay], idle[stay]
             state = tuple(part[stay] for part in state)
-            row, pen, drawn = row[stay], pen[stay], drawn[stay]
+            row, at, drawn = row[stay], at[stay], drawn[stay]
             luck = None if luck is None else luck[stay]

@@ -24,15 +24,15 @@ class InkMaps:
     """
 
     def __init__(self, left: Sequence[Left], unit: float, tries: int, device: torch.device) -> None:
-        maps = np.stack([ink_map(one) for one in left]) if left else np.empty((0, SIDE, SIDE), np.uint8)
+        maps = np.stack([ink_map(one) for one in left])
         self.maps, self.unit, self.tries = torch.from_numpy(maps).to(device).reshape(-1), unit, tries
         self.share = torch.linspace(0, 1, LOOKS + 1, device=device)[1:]
 
-    def __call__(self, numbers: Tensor, place: Tensor, down: Tensor, moves: Tensor) -> Tensor:
+    def __call__(self, numbers: Tensor, at: Tensor, down: Tensor, moves: Tensor) -> Tensor:
         """The first of the best. A pen that is up draws no line: only where it comes down counts."""
-        looks = place[:, None, None] + moves[:, :, None] * self.share[:, None]  # (B, k, LOOKS, 2)
-        cell = ((looks * self.unit + REACH) * (SIDE / (2 * REACH))).clamp(0, SIDE - 1).long()
+        looks = at[:, None, None] + moves[:, :, None] * self.share[:, None]  # (B, k, LOOKS, 2)
+        cell = (looks * self.unit + REACH) * (SIDE / (2 * REACH))
+        cell = cell.nan_to_num().clamp(0, SIDE - 1).long()  # what is no number is said where the sketch is made
         sketch = (numbers // self.tries).to(cell.device)[:, None, None]
-        at = (sketch * SIDE + cell[..., 1]) * SIDE + cell[..., 0]
-        off = self.maps[at].int()  # (B, k, LOOKS)
+        off = self.maps[(sketch * SIDE + cell[..., 1]) * SIDE + cell[..., 0]].int()  # (B, k, LOOKS)
         return torch.where(down[:, None], off.sum(dim=-1), LOOKS * off[..., -1]).argmin(dim=-1)

@@ -22,11 +22,12 @@ def ink_map(left: Left) -> Pixels:
     blank = np.ones((SIDE, SIDE), np.uint8)
     x, y = _cells(left.points).T
     blank[y, x] = 0
-    cells = cv2.distanceTransform(blank, cv2.DIST_L2, cv2.DIST_MASK_5)
-    for place in left.lost.reshape(-1, 2, 2):
-        (from_x, from_y), (to_x, to_y) = _cells(place)
-        lost = cells[from_y : to_y + 1, from_x : to_x + 1]
-        np.minimum(lost, UNKNOWN * SIDE / (2 * REACH), out=lost)
+    cells = cv2.distanceTransform(blank, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    lost = left.lost[(left.lost[:, 2:] > left.lost[:, :2]).all(axis=1)]  # a hole beside the drawing has no area there
+    for box in lost.reshape(-1, 2, 2):
+        (from_x, from_y), (to_x, to_y) = _cells(box)
+        unknown = cells[from_y : to_y + 1, from_x : to_x + 1]
+        np.minimum(unknown, UNKNOWN * SIDE / (2 * REACH), out=unknown)
     return np.minimum(np.rint(cells * FINE), 255).astype(np.uint8)
 
 
