@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+import gra2seq
 from gra2seq.errors import UserError
-from gra2seq.options import Options, as_dict, options, read_options
+from gra2seq.models import build
+from gra2seq.options import IN_USE, Options, as_dict, options, read_options
 
 
 def test_the_default_is_the_paper():
@@ -108,3 +110,12 @@ def test_every_configuration_can_be_read(path):
     chosen = read_options(path)
     assert f"configs/{path.name}" in path.read_text(), "it says how it is run"
     assert chosen.snap == 1
+
+
+def test_who_trains_on_takes_all_of_the_model_in_the_package():
+    """What the network is and how it draws: nothing of the weights is left behind, nothing of the skill."""
+    mine = read_options(Path(__file__).parents[1] / "configs" / "mine.yaml")
+    model = gra2seq.load()
+    assert build(mine).state_dict().keys() == model.network.state_dict().keys()
+    for name in ("where", "spread", "glance", "nodes", "position", *IN_USE):
+        assert getattr(mine, name) == getattr(model.options, name), name
