@@ -7,7 +7,7 @@ import numpy as np
 
 from gra2seq.sketch.canvas import Pixels
 from gra2seq.sketch.chamfer import Left
-from gra2seq.sketch.strokes import Doubles
+from gra2seq.sketch.strokes import Doubles, Ints
 
 SIDE = 128  # cells
 REACH = 0.75  # longer sides of the drawing, from its middle to the edges of the map
@@ -31,6 +31,6 @@ def ink_map(left: Left) -> Pixels:
     return np.minimum(np.rint(cells * FINE), 255).astype(np.uint8)
 
 
-def _cells(points: Doubles) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _cells(points: Doubles) -> Ints:
     """(n, 2) places in longer sides around the origin -> columns and rows; what lies beyond is at the edge."""
     return np.clip((points + REACH) * (SIDE / (2 * REACH)), 0, SIDE - 1).astype(np.int64)
