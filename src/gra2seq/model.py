@@ -22,7 +22,7 @@ from gra2seq.models.graph_encoder import Graph, GraphEncoder
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.nn.decoder import State, draw_rows
 from gra2seq.nn.proximity import LINKS
-from gra2seq.nn.steering import InkMaps
+from gra2seq.nn.steering import Sight
 from gra2seq.options import MOST_OFFERS, Options
 from gra2seq.sketch.chamfer import Left, left_of, off_what_is_left
 from gra2seq.sketch.masking import Hole, damage
@@ -115,9 +115,10 @@ class Model:
         `first` is the number of the first one, for those who draw a long list in parts, or the numbers of all. Of
         several `tries` (default: the model's) the one is kept that lies best on what is `left` of the drawing that the
         code comes from (`what_is_left`); where that is not said, the one that reads best: encoded again, its code is
-        nearest to the one it was drawn from. Where it is said, the pen is steered by it too: at every step it takes
-        that one of `steer` moves (default: the model's) whose line lies best on what is left; 1 is chance alone. Two
-        moves that lie alike to a rounding may change places with what is drawn beside: in a few of a thousand drawings.
+        nearest to the one it was drawn from. Where it is said, the pen sees it too: at every step it makes the best of
+        `steer` moves (default: the model's), drawn towards ink that is still to be drawn as far as the decoder is in
+        doubt (`nn.steering`); 1 is chance alone. Two moves that lie alike to a rounding may change places with what is
+        drawn beside: in a few of a thousand drawings.
         `progress` is told how many sketches are drawn, of how many.
         """
         tries = self.options.tries if tries is None else tries
@@ -153,7 +154,7 @@ class Model:
             code = array[part].repeat_interleave(tries, dim=0)
             number, attempt = np.repeat(numbers[part], tries), np.tile(np.arange(tries), len(code) // tries)
             attempts: list[Sketch | None] = [None] * len(code)
-            maps = InkMaps(left[part], self.recipe.scale / BOX, tries, self.device) if left and offers > 1 else None
+            sight = Sight(left[part], self.recipe.scale / BOX, tries, self.device) if left and offers > 1 else None
             ended = draw_rows(
                 self.network.decoder.step,
                 partial(self._begin, code),
@@ -163,7 +164,7 @@ class Model:
                 pen_temperature=max(temperature, self.options.least_pen_temperature),
                 noise=partial(_noise, seed, number, attempt, most, offers),
                 lengths=None if lengths is None else torch.as_tensor(np.repeat(lengths[part], tries)),
-                steer=maps,
+                steer=sight,
             )
             for count, (place, rows) in enumerate(ended, 1):
                 attempts[place] = self._sketch(rows)

@@ -84,7 +84,7 @@ class Options:
     least_log_std: float | None = None  # lower bound of log sigma, in scaled units
     least_pen_temperature: float = 0.0  # in use, of the pen's states: a cold pen draws rings without an end
     tries: int = 1  # drawings of a sketch in use, of which the one that lies best on what is left of it is kept
-    steer: int = 1  # moves that a pen in use is offered at every step; it takes the one that lies best on what is left
+    steer: int = 1  # moves that a pen in use is offered at every step, if it is to see what is left; 1: it does not
 
     # training
     batch: int = 256  # of all processes together

@@ -130,3 +130,19 @@ def test_a_soft_sample_is_a_sample_and_lets_gradients_through():
     warm.square().sum().backward()
     assert raw.grad.isfinite().all()
     assert (raw.grad.abs().sum(dim=0) > 0).all()
+
+
+def test_doubt_is_the_deviation_of_the_gaussian_an_offset_comes_from():
+    """Gaussians far apart, so that an offset tells its own; x and y count alike, and the temperature does not."""
+    mean = torch.tensor([[0.0, 0.0], [1e6, 0.0], [0.0, 1e6]])
+    log_std = torch.tensor([[0.0, 0.0], [1.0, -2.0], [-3.0, -3.0]])
+    move = PenMove(torch.zeros(1, 3), mean[None], log_std[None], torch.zeros(1, 3), torch.zeros(1, 3))
+    many = PenMove(*(v.expand(500, *v.shape[1:]) for v in vars(move).values()))
+    for temperature in (0.1, 1.0):
+        rows, doubt = many.sample_and_doubt(temperature, torch.Generator().manual_seed(0))
+        origin = torch.cdist(rows[:, :2], mean).argmin(dim=-1)
+        assert set(origin.tolist()) == {0, 1, 2}
+        deviation = [math.sqrt((math.exp(2 * x) + math.exp(2 * y)) / 2) for x, y in log_std.tolist()]
+        assert torch.allclose(doubt, torch.tensor(deviation)[origin])
+    assert torch.equal(many.sample(0.1, torch.Generator().manual_seed(0))[:, 2:], rows[:, 2:])
+    assert move.sample_and_doubt(0.0)[1].tolist() == [1.0]

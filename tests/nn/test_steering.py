@@ -1,13 +1,16 @@
-"""Choices of the steered pen against a slow twin, and what the decoder makes of them."""
+"""Moves of the steered pen against a slow twin, and what the decoder makes of them."""
+
+import math
 
 import numpy as np
+import pytest
 import torch
 
 from gra2seq.nn.decoder import draw_rows
 from gra2seq.nn.mixture import PenMove
-from gra2seq.nn.steering import LOOKS, InkMaps
+from gra2seq.nn.steering import AWAY, DRAWN, FURTHEST, LOOKS, POINTS, PROGRESS, SHARP, SURPRISE, Sight
 from gra2seq.sketch.chamfer import Left
-from gra2seq.sketch.ink_map import REACH, SIDE, ink_map
+from gra2seq.sketch.ink_map import FINE, REACH, SIDE, ink_map, lost_map
 
 CPU = torch.device("cpu")
 NOWHERE = np.empty((0, 4))
@@ -18,51 +21,120 @@ def scribbles(count, seed=0):
     return [Left(random.uniform(-0.5, 0.5, (9, 2)), NOWHERE) for _ in range(count)]
 
 
-def slow_choice(left, unit, place, down, moves):
-    """Walk along each line and look at the map, one place at a time."""
-    found = ink_map(left)
-    costs = []
-    for move in moves:
-        looks = []
-        for step in range(1, LOOKS + 1):
-            x, y = ((p + m * step / LOOKS) * unit for p, m in zip(place, move, strict=True))
-            column, row = (min(max(int((v + REACH) / (2 * REACH) * SIDE), 0), SIDE - 1) for v in (x, y))
-            looks.append(int(found[row, column]))
-        costs.append(sum(looks) / LOOKS if down else looks[-1])
-    return costs.index(min(costs))
+def slow_sight(left, unit):
+    """One sketch, one move after the other, one place at a time: a function that remembers what it has drawn."""
+    maps, lost = ink_map(left), lost_map(left)
+    ink = left.points
+    if len(ink) > POINTS:
+        ink = [ink[int(i * (len(ink) - 1) / (POINTS - 1))] for i in range(POINTS)]
+    ink = [tuple(np.float32(point).tolist()) for point in ink]
+    to_draw = list(ink)
+
+    def cell(x, y):
+        column, row = (min(max(int((v + REACH) / (2 * REACH) * SIDE), 0), SIDE - 1) for v in (x, y))
+        return row, column
+
+    def beside(point, start, end):
+        way = [b - a for a, b in zip(start, end, strict=True)]
+        here = [p - a for p, a in zip(point, start, strict=True)]
+        length = sum(w * w for w in way)
+        share = min(max(sum(h * w for h, w in zip(here, way, strict=True)) / length, 0), 1) if length else 0
+        return math.dist(point, [a + share * w for a, w in zip(start, way, strict=True)]) < DRAWN
+
+    def move(place, down, moves, doubts):
+        place = [unit * p for p in place]
+        ends = [[p + unit * m for p, m in zip(place, move, strict=True)] for move in moves]
+        best, least = 0, math.inf
+        for number, end in enumerate(ends):
+            shares = [step / LOOKS for step in range(1, LOOKS + 1)]
+            looks = [cell(*(p + s * (e - p) for p, e in zip(place, end, strict=True))) for s in shares]
+            line = sum(int(maps[look]) for look in looks) / LOOKS / FINE * (2 * REACH / SIDE)
+            off = min([FURTHEST, *(math.dist(end, point) for point in to_draw)])
+            cost = line + PROGRESS * off if down else off
+            if not lost[looks[-1]] and cost < least - 1e-9:
+                best, least = number, cost
+        if lost[cell(*ends[0])]:
+            best = 0  # nothing to see there
+        end, doubt = ends[best], unit * doubts[best]
+        if not lost[cell(*end)]:
+            for some in (to_draw, ink):
+                near = min(some, key=lambda point: math.dist(point, end), default=None)
+                if near is not None and math.dist(near, end) < SURPRISE * doubt:
+                    # The mean of two Gaussians' product.
+                    trust = (1 / SHARP**2) / (1 / SHARP**2 + 1 / doubt**2)
+                    end = [e + trust * (n - e) for e, n in zip(end, near, strict=True)]
+                    break
+        to_draw[:] = [point for point in to_draw if not beside(point, place if down else end, end)]
+        return [(e - p) / unit for e, p in zip(end, place, strict=True)]
+
+    return move
 
 
-def test_choices_against_a_slow_twin():
-    left, tries, unit = scribbles(5), 3, 0.13
-    random = torch.Generator().manual_seed(1)
-    numbers = torch.randint(0, 15, (200,), generator=random)
-    place, moves = torch.randn(200, 2, generator=random) * 3, torch.randn(200, 6, 2, generator=random) * 2
-    down = torch.rand(200, generator=random) < 0.5
-    chosen = InkMaps(left, unit, tries, CPU)(numbers, place, down, moves)
-    slow = [
-        slow_choice(left[int(number) // tries], unit, *about)
-        for number, *about in zip(numbers, place.tolist(), down.tolist(), moves.tolist(), strict=True)
-    ]
-    assert chosen.tolist() == slow
-    assert len(set(slow)) == 6
-    other = InkMaps(left, unit, tries, CPU)(numbers, place, ~down, moves)
-    assert (chosen != other).any(), "a line that is drawn is not a pen in the air"
+def test_moves_against_a_slow_twin():
+    """Forty sketches and tries of them go their ways for some steps, in another order at each."""
+    random = np.random.default_rng(0)
+    boxes = [NOWHERE, np.array([[-0.4, -0.3, 0.1, 0.2]]), np.array([[-0.6, -0.6, 0.6, 0.6]])]
+    left = [Left(random.uniform(-0.5, 0.5, (9 + 20 * i, 2)), boxes[i % 3]) for i in range(10)]
+    tries, unit = 4, 0.13
+    sight, slow = Sight(left, unit, tries, CPU), [slow_sight(left[i // tries], unit) for i in range(40)]
+    at, pulled, drawn, blind = np.zeros((40, 2)), 0, 0, 0
+    for step in range(12):
+        numbers = random.permutation(40)
+        moves, doubt = random.normal(0, 1, (40, 5, 2)), random.uniform(0.01, 0.5, (40, 5))
+        down = random.random(40) < 0.6
+        before = int((sight.to_draw < AWAY).sum())
+        made = sight(*map(torch.from_numpy, (numbers, at[numbers], down, moves, doubt))).numpy()
+        expected = [
+            slow[number](at[number], *about)
+            for number, *about in zip(numbers, down.tolist(), moves.tolist(), doubt.tolist(), strict=True)
+        ]
+        assert np.allclose(made, expected, atol=1e-4), step
+        free = np.abs(moves - made[:, None]).max(axis=2).min(axis=1) < 1e-5  # one of the offers, as it was
+        pulled, drawn = pulled + (~free).sum(), drawn + before - int((sight.to_draw < AWAY).sum())
+        blind += free[numbers // tries % 3 == 2].sum()
+        at[numbers] = np.clip(at[numbers] + made, -3, 3)
+    assert 100 < pulled < 400
+    assert drawn > 500
+    assert blind == 12 * 12, "where all was lost it draws as it would alone"
 
 
-def test_the_first_of_equals_is_taken():
-    """Where nothing is left the pen goes where chance alone would have sent it."""
-    blank = InkMaps([Left(np.empty((0, 2)), NOWHERE)], 0.1, 1, CPU)
-    moves = torch.randn(50, 4, 2)
-    numbers, down = torch.zeros(50, dtype=torch.long), torch.ones(50, dtype=torch.bool)
-    assert not blank(numbers, torch.zeros(50, 2), down, moves).any()
+def test_ink_that_is_drawn_draws_no_more():
+    """Two lines side by side: who is in doubt goes to the nearer one first, and to the other one then."""
+    lines = [np.column_stack([np.linspace(-0.4, 0.4, 41), np.full(41, y)]) for y in (0.0, 0.1)]
+    sight = Sight([Left(np.concatenate(lines), NOWHERE)], 1.0, 1, CPU)
+    number, down, doubt = torch.zeros(1, dtype=torch.long), torch.tensor([True]), torch.full((1, 1), 0.05)
+    start, there, back = torch.tensor([[-0.3, 0.04]]), torch.tensor([[[0.6, 0.0]]]), torch.tensor([[[-0.3, 0.04]]])
+    first = start + sight(number, start, ~down, torch.zeros(1, 1, 2), doubt)
+    assert first[0, 1].item() == pytest.approx(0.0, abs=0.001)
+    second = first + sight(number, first, down, there, doubt)
+    assert second[0, 1].item() == pytest.approx(0.0, abs=0.001)
+    turned = second + sight(number, second, down, back, doubt)
+    assert turned[0, 1].item() == pytest.approx(0.1, abs=0.001), "though the first one is nearer"
+
+
+def test_a_decoder_that_is_sure_is_not_moved():
+    line = Left(np.column_stack([np.linspace(-0.4, 0.4, 41), np.zeros(41)]), NOWHERE)
+    number, down = torch.zeros(1, dtype=torch.long), torch.tensor([False])
+    ends = []
+    for doubt in (1e-4, SHARP, 0.5):
+        sight = Sight([line], 1.0, 1, CPU)
+        ends.append(sight(number, torch.zeros(1, 2), down, torch.tensor([[[0.1, 0.01]]]), torch.full((1, 1), doubt)))
+    assert [round(end[0, 1].item(), 4) for end in ends] == [0.01, 0.005, 0.0]
+
+
+def test_where_nothing_is_left_the_pen_goes_where_chance_sends_it():
+    sight = Sight([Left(np.empty((0, 2)), NOWHERE)], 0.1, 50, CPU)
+    moves, down = torch.randn(50, 4, 2), torch.rand(50) < 0.5
+    made = sight(torch.arange(50), torch.zeros(50, 2), down, moves, torch.ones(50, 4))
+    assert torch.allclose(made, moves[:, 0])
 
 
 def test_a_move_that_is_no_number_is_no_crash():
     """It is said in plain words where a sketch is made of it."""
-    maps = InkMaps(scribbles(1), 0.1, 1, CPU)
+    sight = Sight(scribbles(1), 0.1, 1, CPU)
     moves = torch.tensor([[[torch.nan, 0.0], [torch.inf, -torch.inf], [3e38, 3e38]]])
-    numbers, down = torch.zeros(1, dtype=torch.long), torch.ones(1, dtype=torch.bool)
-    assert 0 <= int(maps(numbers, torch.zeros(1, 2), down, moves)) < 3
+    number, down = torch.zeros(1, dtype=torch.long), torch.ones(1, dtype=torch.bool)
+    assert sight(number, torch.zeros(1, 2), down, moves, torch.ones(1, 3)).shape == (1, 2)
 
 
 def wide(lengths):
@@ -101,10 +173,12 @@ def test_a_steered_pen_goes_where_it_is_told_and_tells_where_it_is():
     luck = torch.rand(7, 20, 3, 4, dtype=torch.float64)
     said = {}
 
-    def last(numbers, place, down, moves):
+    def last(numbers, place, down, moves, doubt):
+        assert (doubt == 1).all()
+        assert doubt.shape == moves.shape[:2]
         for number, at, on in zip(numbers.tolist(), place.tolist(), down.tolist(), strict=True):
             said.setdefault(number, []).append((at, on))
-        return torch.full((len(numbers),), moves.shape[1] - 1)
+        return moves[:, -1]
 
     steered = drawn(last, luck, lengths, 2)
     for one, other in zip(steered, drawn(last, luck, lengths, 99), strict=True):

@@ -8,7 +8,7 @@ import pytest
 from gra2seq.data.doodles import doodles
 from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.chamfer import Left, left_of
-from gra2seq.sketch.ink_map import FINE, REACH, SIDE, UNKNOWN, ink_map
+from gra2seq.sketch.ink_map import FINE, REACH, SIDE, UNKNOWN, ink_map, lost_map
 from gra2seq.sketch.masking import damage
 
 NOWHERE = np.empty((0, 4))
@@ -45,7 +45,13 @@ def test_where_something_was_lost_ink_may_be_near():
         assert off(found, x, y) == pytest.approx(UNKNOWN, abs=CELL / FINE)
     for x, y in ((-0.25, 0.15), (0.0, 0.35), (0.25, 0.15), (0.5, 0.74)):
         assert off(found, x, y) > 0.5
+    gone = lost_map(left)
+    inside = [[-0.2 < middle(x) < 0.2 and 0 < middle(y) < 0.3 for x in range(SIDE)] for y in range(SIDE)]
+    edge = [[middle(x) > 0.6 and middle(y) > 0.6 for x in range(SIDE)] for y in range(SIDE)]
+    assert (gone ^ (np.array(inside) | np.array(edge))).sum() < 100, "but for cells that a border cuts"
+    assert gone[np.array(inside)].all()
     beside = np.array([[0.7, -0.2, 0.7, 0.2]])
+    assert not lost_map(Left(line, beside)).any()
     assert (ink_map(Left(line, beside)) == ink_map(Left(line, NOWHERE))).all(), "a box without area loses nothing"
     near = ink_map(Left(line, np.array([[-0.2, -0.5, 0.2, -0.3]])))
     assert off(near, 0.0, -0.4) == 0

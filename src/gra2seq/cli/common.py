@@ -41,7 +41,10 @@ Tries = Annotated[
 ]
 Steer = Annotated[
     int | None,
-    typer.Option(min=1, help="Of so many moves at every step make the one that lies best. Default: the model's."),
+    typer.Option(
+        min=1,
+        help="The pen sees what is left, and makes the best of so many moves at every step; 1: it does not. Default: the model's.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
 RunFolder = Annotated[

@@ -42,7 +42,7 @@ from gra2seq.whole import whole_file
 KS = (1, 10, 50)
 DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its original (METHOD), or the other way round
 CHOICE = "lies best"  # among several tries
-STEERING = 2  # version of how the pen is steered
+STEERING = 3  # version of how the pen is steered
 MASK_SEED, MASK_VERSION = 2023, 3  # of the draws of a benchmark, and of how they are made
 BATCH = 256
 UNKNOWN = -1  # the judge's word on an empty drawing

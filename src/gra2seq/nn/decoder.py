@@ -99,8 +99,8 @@ def draw_rows(
     No more than `lanes` are drawn at once. Where sketches have ended the next ones begin, so that products stay large
     however long a single one goes on. `begin(numbers)` is the state that sketches start from, `noise(numbers)` their
     randomness (k, most, offers, 4) (`mixture.make_noise`): what one gets does not depend on the others. Temperature 0
-    needs none. `lengths` sets the number of points instead of the pen's END. Of several offers, `steer` chooses where
-    the pen goes; whether it is lifted there is the first one's.
+    needs none. `lengths` sets the number of points instead of the pen's END. Of several offers `steer` makes a move;
+    whether the pen is lifted there is the first one's.
     """
     number = torch.arange(min(count, lanes))  # of the sketch in each lane
     state = begin(number)
@@ -119,10 +119,12 @@ def draw_rows(
         if luck is None:
             row = move.sample(temperature, pen_temperature=pen_temperature)
         else:
-            offers = move.offered().sample(temperature, noise=luck[lane, done], pen_temperature=pen_temperature)
+            offers, doubt = move.offered().sample_and_doubt(
+                temperature, noise=luck[lane, done], pen_temperature=pen_temperature
+            )
             row = offers[:, 0]
             if steer is not None:
-                row[:, :DOWN] = offers[lane, steer(number, at, down, offers[..., :DOWN]).cpu(), :DOWN]
+                row[:, :DOWN] = steer(number, at, down, offers[..., :DOWN], doubt)
         at = at + row[:, :DOWN]
         if lengths is not None:  # the pen may not end the sketch: it stays down instead
             row[:, DOWN] += row[:, END]

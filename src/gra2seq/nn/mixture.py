@@ -87,6 +87,18 @@ class PenMove:
         The pen's states may have a temperature of their own. Randomness is handed in: a generator, or the noise itself
         (`make_noise`).
         """
+        return self.sample_and_doubt(temperature, generator, noise, pen_temperature)[0]
+
+    def sample_and_doubt(
+        self,
+        temperature: float = 1.0,
+        generator: torch.Generator | None = None,
+        noise: Tensor | None = None,
+        pen_temperature: float | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Rows as `sample` has them, and (…,) the deviation of the Gaussian that each offset comes from, whatever the
+        temperature.
+        """
         if temperature < 0:
             raise ValueError("temperature must not be negative")
         if temperature == 0:
@@ -102,7 +114,8 @@ class PenMove:
             tilted = torch.stack([first, rho * first + torch.sqrt(1 - rho.square()) * second], dim=-1)
             std = torch.exp(_pick(self.log_std, component)) * math.sqrt(temperature)
             offset = _pick(self.mean, component) + std * tilted
-        return torch.cat([offset, F.one_hot(pen, 3).to(offset.dtype)], dim=-1)
+        doubt = torch.exp(2 * _pick(self.log_std, component)).mean(dim=-1).sqrt()
+        return torch.cat([offset, F.one_hot(pen, 3).to(offset.dtype)], dim=-1), doubt
 
     def soft_sample(self, gumbel: Tensor, normal: Tensor, temperature: float = 1.0) -> Tensor:
         """Rows (…, 5) that a gradient can pass: component and pen by Gumbel-softmax, the offset by its own noise.
