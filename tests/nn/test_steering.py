@@ -14,6 +14,7 @@ from gra2seq.sketch.ink_map import FINE, REACH, SIDE, ink_map, lost_map
 
 CPU = torch.device("cpu")
 NOWHERE = np.empty((0, 4))
+FAR, DOUBT = 100.0, (0.5, 3.0)  # a mock's two Gaussians
 
 
 def scribbles(count, seed=0):
@@ -59,7 +60,7 @@ def slow_sight(left, unit):
         if not lost[cell(*end)]:
             for some in (to_draw, ink):
                 near = min(some, key=lambda point: math.dist(point, end), default=None)
-                if near is not None and math.dist(near, end) < SURPRISE * doubt:
+                if near is not None and math.dist(near, end) < min(SURPRISE * doubt, FURTHEST):
                     # The mean of two Gaussians' product.
                     trust = (1 / SHARP**2) / (1 / SHARP**2 + 1 / doubt**2)
                     end = [e + trust * (n - e) for e, n in zip(end, near, strict=True)]
@@ -125,8 +126,9 @@ def test_a_decoder_that_is_sure_is_not_moved():
 def test_where_nothing_is_left_the_pen_goes_where_chance_sends_it():
     sight = Sight([Left(np.empty((0, 2)), NOWHERE)], 0.1, 50, CPU)
     moves, down = torch.randn(50, 4, 2), torch.rand(50) < 0.5
-    made = sight(torch.arange(50), torch.zeros(50, 2), down, moves, torch.ones(50, 4))
-    assert torch.allclose(made, moves[:, 0])
+    for doubt in (1.0, 1e9):
+        made = sight(torch.arange(50), torch.zeros(50, 2), down, moves, torch.full((50, 4), doubt))
+        assert torch.allclose(made, moves[:, 0])
 
 
 def test_a_move_that_is_no_number_is_no_crash():
@@ -138,16 +140,19 @@ def test_a_move_that_is_no_number_is_no_crash():
 
 
 def wide(lengths):
-    """A decoder whose offers are spread around no move at all, with a pen that is lifted at every third step."""
+    """A decoder that is in little doubt about staying, or in more about going far, with a pen that is lifted at every
+    third step.
+    """
 
     def step(row, state):
         count, number = state
         pen = torch.full((len(row), 3), -1000.0, dtype=torch.float64)
         which = torch.where(count >= lengths[number], 2, (count % 3 == 2).long())
         pen[torch.arange(len(row)), which] = 1000
-        flat = torch.zeros(len(row), 1, dtype=torch.float64)
-        spread = torch.zeros(len(row), 1, 2, dtype=torch.float64)
-        return PenMove(flat, spread, spread, flat, pen), (count + 1, number)
+        even = torch.zeros(len(row), 2, dtype=torch.float64)
+        mean = torch.tensor([[0.0, 0.0], [FAR, FAR]], dtype=torch.float64).expand(len(row), 2, 2)
+        log_std = torch.tensor(DOUBT, dtype=torch.float64).log()[:, None].expand(len(row), 2, 2)
+        return PenMove(even, mean, log_std, even, pen), (count + 1, number)
 
     return step
 
@@ -174,8 +179,8 @@ def test_a_steered_pen_goes_where_it_is_told_and_tells_where_it_is():
     said = {}
 
     def last(numbers, place, down, moves, doubt):
-        assert (doubt == 1).all()
-        assert doubt.shape == moves.shape[:2]
+        far = (moves[..., 0] > FAR / 2).long()
+        assert torch.allclose(doubt, torch.tensor(DOUBT, dtype=doubt.dtype)[far]), "each offer has its own"
         for number, at, on in zip(numbers.tolist(), place.tolist(), down.tolist(), strict=True):
             said.setdefault(number, []).append((at, on))
         return moves[:, -1]
@@ -190,8 +195,10 @@ def test_a_steered_pen_goes_where_it_is_told_and_tells_where_it_is():
         rows = steered[number]
         assert len(rows) == len(free[number]) == length
         assert torch.equal(rows[:, 2:], free[number][:, 2:]), "the pen is lifted as chance had it"
-        assert torch.allclose(rows[:, :2], luck[number, :length, 2, 2:]), "the last offer's place"
-        assert torch.allclose(free[number][:, :2], luck[number, :length, 0, 2:]), "unsteered, the first one's"
+        for made, offer in ((rows, 2), (free[number], 0)):  # the last one's place; unsteered, the first one's
+            far = (luck[number, :length, offer, :1] >= 0.5).double()
+            doubt = torch.tensor(DOUBT, dtype=torch.float64)[far.long()]
+            assert torch.allclose(made[:, :2], FAR * far + doubt * luck[number, :length, offer, 2:])
         before = torch.cat([torch.zeros(1, 2, dtype=rows.dtype), rows[:, :2].cumsum(dim=0)])
         places, downs = zip(*said[number][: length + 1], strict=True)
         assert torch.allclose(torch.tensor(places, dtype=rows.dtype), before)

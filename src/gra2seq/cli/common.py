@@ -42,8 +42,7 @@ Tries = Annotated[
 Steer = Annotated[
     int | None,
     typer.Option(
-        min=1,
-        help="The pen sees what is left, and makes the best of so many moves at every step; 1: it does not. Default: the model's.",
+        min=1, help="A pen that sees what is left makes the best of so many moves; 1: blind. Default: the model's."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]

@@ -103,19 +103,18 @@ class PenMove:
             raise ValueError("temperature must not be negative")
         if temperature == 0:
             component, pen = self.logits.argmax(dim=-1), self.pen.argmax(dim=-1)
-            offset = _pick(self.mean, component)
         else:
             if noise is None:
                 noise = make_noise(self.pen.shape[:-1], generator, self.pen)
             component = _choose(self.logits / temperature, noise[..., 0])
             pen = _choose(self.pen / (temperature if pen_temperature is None else pen_temperature), noise[..., 1])
+        offset, std = _pick(self.mean, component), torch.exp(_pick(self.log_std, component))
+        if temperature > 0 and noise is not None:
             rho = torch.tanh(_pick(self.tilt.unsqueeze(-1), component)[..., 0])
             first, second = noise[..., 2], noise[..., 3]
             tilted = torch.stack([first, rho * first + torch.sqrt(1 - rho.square()) * second], dim=-1)
-            std = torch.exp(_pick(self.log_std, component)) * math.sqrt(temperature)
-            offset = _pick(self.mean, component) + std * tilted
-        doubt = torch.exp(2 * _pick(self.log_std, component)).mean(dim=-1).sqrt()
-        return torch.cat([offset, F.one_hot(pen, 3).to(offset.dtype)], dim=-1), doubt
+            offset = offset + std * math.sqrt(temperature) * tilted
+        return torch.cat([offset, F.one_hot(pen, 3).to(offset.dtype)], dim=-1), std.square().mean(dim=-1).sqrt()
 
     def soft_sample(self, gumbel: Tensor, normal: Tensor, temperature: float = 1.0) -> Tensor:
         """Rows (…, 5) that a gradient can pass: component and pen by Gumbel-softmax, the offset by its own noise.

@@ -1,9 +1,9 @@
 """A pen that sees what is left of a drawing: at every step it makes the best of the moves it is offered.
 
 Best is the move whose line lies on ink and that comes nearest to ink that is still to be drawn. Then the move is drawn
-towards that ink, as far as the decoder is in doubt: what the decoder says is a Gaussian, what the eye sees is another,
-much narrower one, and the pen goes to the mean of their product. Where something was lost there is nothing to see, and
-the decoder draws alone.
+towards that ink, as far as the decoder is in doubt: around its move lies a round Gaussian, as wide as the one it was
+drawn from, around the ink a much narrower one, and the pen goes to the mean of their product. Where something was lost
+there is nothing to see, and the decoder draws alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Steer = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 
 LOOKS = 4  # places along a line where its distance to the ink is taken
 POINTS = 128  # of the ink that is to be drawn, at most: evenly along its lines
-FURTHEST = 0.15  # longer sides: ink that is to be drawn counts as no further than this
+FURTHEST = 0.15  # longer sides: ink further off than this is not looked at
 PROGRESS = 0.5  # what the distance to ink that is to be drawn counts for, beside the distance of the line to any ink
 DRAWN = 0.03  # longer sides: ink is drawn when a line passes by so near; a little more than the pen's thickness
 SHARP = 0.003  # longer sides: deviation of where the eye sees ink
@@ -51,7 +51,7 @@ class Sight:
         """A pen that is up draws no line: only where it comes down counts. Of equals the first is taken."""
         numbers = numbers.to(self.ink.device)
         sketch, lane = numbers // self.tries, torch.arange(len(numbers), device=self.ink.device)
-        at, moves = (at * self.unit).float(), (moves * self.unit).float()
+        at, moves = at.float() * self.unit, moves.float() * self.unit
         ends = at[:, None] + moves  # (B, k, 2)
         to_draw = self.to_draw[numbers]  # (B, 2, POINTS)
         squares = _squares(ends, to_draw)  # (B, k, POINTS)
@@ -62,7 +62,7 @@ class Sight:
         blind = self.lost[cells[..., -1]]  # (B, k)
         cost = torch.where(down[:, None], line + PROGRESS * off, off).masked_fill(blind, torch.inf)
         chosen = torch.where(blind[:, 0], 0, cost.argmin(dim=-1))
-        move, end, doubt = moves[lane, chosen], ends[lane, chosen], (doubt[lane, chosen] * self.unit).float()
+        move, end, doubt = moves[lane, chosen], ends[lane, chosen], doubt[lane, chosen].float() * self.unit
         move = move + self._pull(sketch, end, to_draw, squares[lane, chosen], doubt, blind[lane, chosen])
         self._draw(numbers, to_draw, torch.where(down[:, None], at, at + move), at + move)
         return move / self.unit
@@ -72,7 +72,7 @@ class Sight:
     ) -> Tensor:
         """(B, 2) from where moves end towards ink that is to be drawn or, where none is near, to any ink."""
         variance = doubt.square()
-        limit = SURPRISE**2 * variance
+        limit = (SURPRISE**2 * variance).clamp(max=FURTHEST**2)
         ink = self.ink[sketch]
         (near, which), (near_any, which_any) = squares.min(dim=-1), _squares(end[:, None], ink)[:, 0].min(dim=-1)
         fresh = near < limit
