@@ -60,7 +60,7 @@ def test_settings_stay_apart():
 def test_a_steered_pen_is_said_and_stays_apart():
     rows = [row(steer=1), row(steer=4, rec=0.6), row()]
     assert [found["steer"] for found in summary(rows)] == [1, 4, None]
-    assert to_markdown(rows).count(", the best of 4 moves at every step") == 1
+    assert to_markdown(rows).count("the pen sees what is left and makes the best of 4 moves at every step") == 1
     assert "steer" in to_csv(rows).splitlines()[0].split(",")
 
 

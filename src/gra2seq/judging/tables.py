@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 KS = ("1", "10", "50")
 # all but the seed
 SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction", "tries", "steer")
-OPTIONAL = ("tries", "steer")  # drawings of each code, and moves a step, of which the best on what is left was kept
+OPTIONAL = ("tries", "steer")  # drawings of each code; moves a step of a pen that sees what is left
 COLUMNS = (*SETTING[:4], "seed", *SETTING[4:], "rec", "ceiling", "ret", "chamfer")
 BY_CATEGORY = "rec_by_category"
 DASH = "–"
@@ -217,7 +217,7 @@ def _legend(found: Sequence[Row]) -> list[str]:
         if (row["tries"] or 1) > 1:
             size += f", the best of {row['tries']} drawings each"
         if (row["steer"] or 1) > 1:
-            size += f", the best of {row['steer']} moves at every step"
+            size += f", the pen sees what is left and makes the best of {row['steer']} moves at every step"
         ceiling = "" if row["ceiling"] is None else f", ceiling of Rec {100 * row['ceiling']:.2f} %"
         lines.append(
             f"{row['data']} ({', '.join(row['categories'])}): {size}, the {_known(row['direction'])} sketch "
