@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from torch import nn
+
 from gra2seq.errors import UserError
 from gra2seq.model import Model
-from gra2seq.models import build
+from gra2seq.models import build, network_of
 from gra2seq.options import IN_USE, Options, as_dict, options
 from gra2seq.training.checkpoint import (
     CONFIG,
@@ -46,27 +48,17 @@ def load(path: str | Path | None = None, device: str = "cpu") -> Model:
     Nothing in it can run: safetensors and JSON only.
     """
     path = model_folder(path)
-    config = read_json(path / CONFIG, "model configuration")
-    try:
-        chosen = options(dict(config["options"]))
-        categories = tuple(config["categories"])
-    except KeyError as error:
-        raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{path / CONFIG} is damaged ({error}): restore it from a copy") from error
+    chosen, categories = _told(path)
     scale = scale_of(path)
     network = build(chosen)
-    weights = path / WEIGHTS
-    if not weights.exists() and (path / LAST).exists():
-        raise UserError(f"{path} has no {WEIGHTS} yet: the run has not been validated; wait or resume it")
-    load_weights(weights, network)
+    _fill(path, network)
     return Model(network, chosen, chosen.recipe(scale), categories).to(device)
 
 
 def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = None) -> Path:
-    """The model of a run as a folder to give away: weights in 16 bits, and a configuration without paths.
+    """The model or judge of a run as a folder to give away: weights in 16 bits, and a configuration without paths.
 
-    `changes` are options that say how it draws (`tries`, `steer`, `least_pen_temperature`).
+    `changes` are options that say how a model draws (`tries`, `steer`, `least_pen_temperature`).
     """
     run, out, changes = model_folder(run), Path(out), dict(changes or {})
     fixed = [name for name in changes if name not in IN_USE]
@@ -76,12 +68,31 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
         raise UserError(f"{out} is a file: name a folder for the model")
     if out.exists() and any(file.name not in PACKED for file in out.iterdir()):
         raise UserError(f"{out} holds other files: choose a new folder, or one that was packed before")
-    model = load(run)
-    chosen = options({**as_dict(model.options), **changes, "run": Options.run, "data": "", "start": ""})
+    trained, categories = _told(run)
+    network = network_of(trained, categories)
+    _fill(run, network)
+    chosen = options({**as_dict(trained), **changes, "run": Options.run, "data": "", "start": ""})
     config = {**read_json(run / CONFIG, "model configuration"), "options": as_dict(chosen)}
     progress = read_progress(run / WEIGHTS)
     with readable_os_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-    save_weights(out / WEIGHTS, model.network, progress, half=True)
+    save_weights(out / WEIGHTS, network, progress, half=True)
     write_json(out / CONFIG, config)
     return out
+
+
+def _told(path: Path) -> tuple[Options, tuple[str, ...]]:
+    """Options and categories of a folder."""
+    config = read_json(path / CONFIG, "model configuration")
+    try:
+        return options(dict(config["options"])), tuple(config["categories"])
+    except KeyError as error:
+        raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{path / CONFIG} is damaged ({error}): restore it from a copy") from error
+
+
+def _fill(path: Path, network: nn.Module) -> None:
+    if not (path / WEIGHTS).exists() and (path / LAST).exists():
+        raise UserError(f"{path} has no {WEIGHTS} yet: the run has not been validated; wait or resume it")
+    load_weights(path / WEIGHTS, network)

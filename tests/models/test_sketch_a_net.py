@@ -11,6 +11,7 @@ import gra2seq
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.errors import UserError
+from gra2seq.folder import pack
 from gra2seq.judging.judge import load_judge
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import options
@@ -135,6 +136,14 @@ def test_trained_by_the_same_loop_and_saved_with_its_categories(tmp_path):
     assert 0 <= about["accuracy"] <= 1
     assert about["sketches"] > 0
     assert about["categories"] == list(judge.categories)
+    given = pack(run, tmp_path / "given")
+    pictures = prepare(sketches, judge.recipe, with_rows=False).pictures
+    with torch.no_grad():
+        same, said = (one.network.logits(pictures) for one in (load_judge(given), judge))
+    assert torch.allclose(same, said, atol=0.02)
+    assert str(tmp_path).encode() not in (given / "config.json").read_bytes()
+    sizes = [(folder / "model.safetensors").stat().st_size for folder in (given, run)]
+    assert sizes[0] < 0.6 * sizes[1]
     with pytest.raises(UserError, match="is a judge"):
         gra2seq.load(run)
 
