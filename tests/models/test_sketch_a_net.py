@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import torch
 
 import gra2seq
 from gra2seq.data.batches import prepare
+from gra2seq.data.datasets import NAMED
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.errors import UserError
 from gra2seq.folder import pack
@@ -159,3 +161,14 @@ def test_a_broken_configuration_is_said(tmp_path, broken):
     (tmp_path / "config.json").write_text(json.dumps({k: v for k, v in config.items() if v is not None}))
     with pytest.raises(UserError, match="not a configuration"):
         load_judge(tmp_path)
+
+
+def test_the_judge_of_open8_is_in_the_repository():
+    """It knows what people draw, and so what is drawn by rule: doodles are none of what it learnt from."""
+    folder = Path(__file__).parents[2] / "judges" / "open8"
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 20e6
+    judge = load_judge(folder)
+    assert judge.categories == NAMED["OPEN8"].categories
+    drawn = list(doodles(30, categories=("car", "cat", "horse"), seed=1))
+    right = judge.classify(drawn) == [judge.categories.index(sketch.category) for sketch in drawn]
+    assert right.mean() > 0.8
