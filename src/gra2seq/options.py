@@ -64,6 +64,7 @@ class Options:
     picture: int = 48  # side in pixels of what picture models see, and of what is painted
     glance: bool = False  # SP-gra2seq's code is told by the whole picture too, seen as picture models see it
     paint: float = 0.0  # weight of a term for painting the whole picture from SP-gra2seq's code, in training alone
+    mend: bool = False  # its codes of damaged drawings are mended; this alone is learnt, of a trained model (`start`)
     stroke_hidden: int = 256  # each way, of the LSTM that reads strokes
     embedding: int = 64  # of a lattice point's column, and of its row
     links: str = "synonymous"
@@ -145,8 +146,9 @@ class Options:
             cells=CELLS if "lattice patches" in sees else 0,
             points=MOST_POINTS if "lattice points" in sees else 0,
             strokes="strokes" in sees,
-            picture=self.picture if "picture" in sees or self.glance else 0,
+            picture=self.picture if "picture" in sees or self.glance or self.mend else 0,
             painted=self.picture if self.model in PAINTERS or self.paint else 0,
+            mend=self.mend,
             wobble=self.mixtures + 3 if self.model == "sketch-healer-2" else 0,
         )
 
@@ -302,7 +304,7 @@ def options(values: Mapping[str, Any]) -> Options:
 def _check_system(chosen: Options) -> None:
     """What a system cannot be asked."""
     sees = SYSTEMS[chosen.model].sees if chosen.model in SYSTEMS else ()
-    for name in ("paint", "glance"):
+    for name in ("paint", "glance", "mend"):
         if getattr(chosen, name) and chosen.model != Options.model:
             raise UserError(
                 f"{name}={getattr(chosen, name)} is for {Options.model}; "

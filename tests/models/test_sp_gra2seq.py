@@ -1,6 +1,7 @@
 """SP-gra2seq: what can be switched on besides the paper's."""
 
 import numpy as np
+import pytest
 import torch
 from systems import SKETCHES, batch_for, tiny
 
@@ -40,3 +41,46 @@ def test_a_glance_adds_to_the_code_once_it_has_learnt():
     whole = prepare(SKETCHES, chosen.recipe(30.0)).pictures
     assert (prepare(SKETCHES, chosen.recipe(30.0), draws=np.zeros((8, 8)), probability=0.5).pictures < whole).any()
     assert batch_for(tiny("sp-gra2seq")).pictures.numel() == 0
+
+
+def test_mending_is_all_that_is_learnt_and_whole_drawings_keep_their_codes():
+    """Of each sketch a damaged and a whole one: the term is how far the mended code is off. All else stays."""
+    torch.manual_seed(0)
+    chosen = tiny("sp-gra2seq", glance=True, mend=True, mask=0.3, mask_to=0.9)
+    network, batch = build(chosen).train(), batch_for(chosen)
+    torch.nn.init.normal_(network.mend.tell.weight, std=0.1)
+    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    assert len(batch) == 2 * len(SKETCHES)
+    assert batch.lost[: len(SKETCHES)].any()
+    assert not batch.lost[len(SKETCHES) :].any()
+    terms, figures = network(batch)
+    terms["mend"].backward()
+    for name, parameter in network.named_parameters():
+        if name.startswith("mend."):
+            assert parameter.grad.abs().max() > 0, name
+        else:
+            assert parameter.grad is None, name
+    for name, tensor in network.state_dict().items():
+        assert name.startswith("mend.norm.") or torch.equal(tensor, before[name]), name
+    network.eval()
+    codes = network.encoder(batch).mean.detach()
+    here, there = codes[: len(SKETCHES)], codes[len(SKETCHES) :]
+    assert figures["unmended"].item() == pytest.approx((here - there).square().sum(dim=1).mean().item(), rel=1e-4)
+    mended = network.encode(batch).detach()
+    assert torch.equal(mended[len(SKETCHES) :], there)
+    hurt = batch.lost[: len(SKETCHES)].flatten(1).any(dim=1)
+    assert ((mended[: len(SKETCHES)] != here).any(dim=1) == hurt).all()
+    off = (mended[: len(SKETCHES)] - there).square().sum(dim=1).mean()
+    assert network(batch)[0]["mend"].item() == pytest.approx(off.item(), rel=1e-4)
+
+
+def test_in_use_what_was_lost_is_told_and_nothing_comes_twice():
+    recipe = tiny("sp-gra2seq", mend=True).recipe(30.0)
+    draws = np.zeros((8, 8))
+    batch = prepare(SKETCHES, recipe, draws=draws, probability=0.5, with_rows=False)
+    assert len(batch) == len(SKETCHES)
+    assert batch.lost.flatten(1).any(dim=1).all()
+    assert not prepare(SKETCHES, recipe, with_rows=False).lost.any()
+    x, y, width, height = SKETCHES[0].box
+    hole = prepare(SKETCHES[:1], recipe, holes=[(x, y, width / 2, height)], with_rows=False).lost[0]
+    assert hole[:, : recipe.picture // 4].float().mean() > 3 * hole[:, -recipe.picture // 4 :].float().mean()

@@ -8,7 +8,7 @@ from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas, draw, grey_view, inner_view, pen_walk, whole_view
 from gra2seq.sketch.lattice import lattice_points
-from gra2seq.sketch.masking import Draws, damage, drop_points, look, survivors, wipe_then_lattice
+from gra2seq.sketch.masking import Draws, damage, drop_points, look, lost_view, survivors, wipe_then_lattice
 from gra2seq.sketch.patches import centres, crop, window
 from gra2seq.sketch.quadtree import leaves, number_blocks, together
 from gra2seq.sketch.strokes import Sketch
@@ -261,3 +261,24 @@ def test_a_small_picture_has_the_share_of_ink_in_each_pixel(side):
     assert seen.max() > 50
     assert np.abs(seen.astype(int) - expected).max() <= 1  # where rounding goes either way
     assert (seen == expected).mean() > 0.99
+
+
+def test_what_is_lost_is_shown_where_the_drawing_lies():
+    """Each pixel's share against its own square, box by box, pixel by pixel of the canvas."""
+    sketch = doodle("cat", seed=3)
+    x, y, width, height = sketch.box
+    hole = (x + 0.1 * width, y + 0.6 * height, 0.3 * width, 0.2 * height)
+    lost = damage(sketch, CANVAS, np.linspace(0, 1, 20), 0.1, holes=[hole])
+    assert len(lost.patches) == 2
+    shown = lost_view(lost, 8)
+    gone = np.zeros((CANVAS.padded, CANVAS.padded))
+    for left, top, right, bottom in [*lost.patches, *lost.holes]:
+        for row in range(top, bottom):
+            gone[row, left:right] = 1
+    edge, inner = CANVAS.inner / 8, gone[CANVAS.pad : CANVAS.pad + CANVAS.inner, CANVAS.pad : CANVAS.pad + CANVAS.inner]
+    fine = np.kron(inner, np.ones((4, 4)))  # a pixel is 84.25 of the canvas's wide: quarters fill it
+    for row in range(8):
+        for column in range(8):
+            rows, columns = (slice(round(4 * edge * n), round(4 * edge * (n + 1))) for n in (row, column))
+            assert shown[row, column] == pytest.approx(255 * fine[rows, columns].mean(), abs=1)
+    assert not lost_view(damage(sketch, CANVAS), 8).any()

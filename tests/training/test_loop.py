@@ -8,10 +8,12 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from tiny import TINY, losses, run
 
 import gra2seq
 from gra2seq.data.batches import Schedule
+from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.folder import pack
 from gra2seq.options import options
@@ -128,6 +130,36 @@ def test_begins_with_the_weights_of_another(tmp_path):
     train(alike, watch=lambda report: notes.append(report.note))
     assert f"begins with the weights of {packed}; left behind: encoder.graph.where.weight" in notes
     assert losses(tmp_path / "alike")[0]["loss"] < fresh - 1, "a packed model, in 16 bits, will do"
+
+
+def test_codes_are_mended_beside_a_model_that_stays_as_it_is(tmp_path):
+    first = run(tmp_path / "first", max_steps=40, glance=True)
+    asked = {"glance": True, "mend": True, "mask": 0.2, "mask_to": 0.6, "learning_rate": 3e-3}
+    with pytest.raises(UserError, match="start=RUN"):
+        run(tmp_path / "nobody", **asked)
+    with pytest.raises(UserError, match=r"differ in encoder\.glance.*options that it was trained with"):
+        run(tmp_path / "other", **{**asked, "glance": False}, start=str(first))
+    assert not (tmp_path / "nobody").exists()
+    assert not (tmp_path / "other").exists()
+    mended = run(tmp_path / "mended", **asked, start=str(first), max_steps=30)
+    whole = run(tmp_path / "whole", **asked, start=str(first), max_steps=60)
+    train(options({**TINY, **asked, "run": str(mended), "start": str(first), "max_steps": 60}), resume=True)
+    assert losses(mended)[30:] == losses(whole)[30:], "it goes on as if it had not been stopped"
+    valid = read_metrics(whole, "valid.jsonl")[-1]
+    assert valid["mend"] < 0.95 * valid["unmended"]
+    before, after = (load_file(folder / "model.safetensors") for folder in (first, whole))
+    assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())
+    assert all(name.startswith("mend.") for name in after.keys() - before.keys())
+    model, plain = gra2seq.load(pack(whole, tmp_path / "packed")), gra2seq.load(first)
+    sketches, draws = list(doodles(4, seed=9)), np.zeros((4, 8))
+    assert model.encode(sketches) == pytest.approx(plain.encode(sketches), abs=1e-2)  # in 16 bits
+    assert (
+        abs(
+            model.encode(sketches, draws=draws, mask_prob=0.5) - plain.encode(sketches, draws=draws, mask_prob=0.5)
+        ).max()
+        > 0.02
+    )
+    assert len(model.heal(sketches, mask_prob=0.5)) == 4
 
 
 def test_weights_that_do_not_fit_are_said_and_nothing_is_written(tmp_path):

@@ -26,7 +26,17 @@ from gra2seq.errors import UserError
 from gra2seq.nn.patch_cnn import Blocks
 from gra2seq.sketch.augment import Variety, picture
 from gra2seq.sketch.canvas import Canvas, draw, grey_view
-from gra2seq.sketch.masking import Damage, Hole, cut_up, damage, lattice_on, look_by_lattice, survivors, wiped
+from gra2seq.sketch.masking import (
+    Damage,
+    Hole,
+    cut_up,
+    damage,
+    lattice_on,
+    look_by_lattice,
+    lost_view,
+    survivors,
+    wiped,
+)
 from gra2seq.sketch.patches import NODES
 from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
 from gra2seq.sketch.simplify import thinned
@@ -57,6 +67,7 @@ class Recipe:
     strokes: bool = False  # what is left of the strokes, for models that see them
     picture: int = 0  # side of a picture of the whole sketch, for models that see one
     painted: int = 0  # and of the undamaged one, for models that learn to paint it
+    mend: bool = False  # what was lost is shown too; to learn from, each sketch comes twice: damaged, then whole
     wobble: int = 0  # Gumbel numbers a row, for models whose drawings a gradient passes through
     augment: bool = False  # it is the judge's: of the undamaged sketch, changed a little in training
     categories: tuple[str, ...] = ()  # what labels count through
@@ -88,6 +99,7 @@ class Batch:
     stroke_rows: Tensor  # (B,) how many of them are real
     pictures: Tensor  # (B, side, side) of 0 to 255; side is 0 for models that see no picture
     painted: Tensor  # (B, side, side) the same of the undamaged sketch; side is 0 for models that paint none
+    lost: Tensor  # (B, side, side) what was lost of each; side is 0 for models that are not told
     wobble: Tensor | None  # (B, T, n + 2) in training: n Gumbel numbers a row, two normal ones; for soft samples
     labels: Tensor  # (B,) number of the category; -1 where it is none of the recipe's
     names: tuple[str, ...]  # who is in it, for messages
@@ -176,6 +188,10 @@ def prepare(
     else:
         rates = [probability] * count
         uniform = np.ones((count, nodes), np.float32) if draws is None else draws.astype(np.float32)
+    if recipe.mend and with_rows:
+        sketches, rates, uniform = [*sketches, *sketches], [*rates, *[0.0] * count], np.tile(uniform, (2, 1))
+        draws = None if draws is None else uniform
+        count, generators, with_rows = 2 * count, None, False  # nothing is drawn
     lost = [
         damage(
             sketch,
@@ -219,6 +235,7 @@ def prepare(
         stroke_rows=stroke_rows_,
         pictures=_pictures(sketches, lost, recipe, generators),
         painted=_painted(lost, recipe, with_rows),
+        lost=_lost(lost, recipe),
         wobble=_wobble(sketches, recipe, generators),
         labels=_labels(sketches, recipe.categories),
         names=tuple(sketch.key for sketch in sketches),
@@ -244,6 +261,12 @@ def _painted(lost: Sequence[Damage], recipe: Recipe, learning: bool) -> Tensor:
     if not recipe.painted or not learning:
         return torch.empty(len(lost), 0, 0, dtype=torch.uint8)
     return torch.from_numpy(np.stack([grey_view(draw(gone.walk), recipe.canvas, recipe.painted) for gone in lost]))
+
+
+def _lost(lost: Sequence[Damage], recipe: Recipe) -> Tensor:
+    if not recipe.mend:
+        return torch.empty(len(lost), 0, 0, dtype=torch.uint8)
+    return torch.from_numpy(np.stack([lost_view(gone, recipe.picture) for gone in lost]))
 
 
 def _wobble(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random.Generator] | None) -> Tensor | None:

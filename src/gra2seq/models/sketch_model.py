@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from torch.nn.utils.rnn import PackedSequence
 from gra2seq.data.batches import Batch
 from gra2seq.nn.decoder import StrokeDecoder
 from gra2seq.nn.lstm import members, pack
+from gra2seq.nn.mending import Mend
 from gra2seq.nn.mixture import PenMove
 from gra2seq.nn.picture_cnn import PicturePainter
 from gra2seq.options import Options
@@ -64,15 +66,29 @@ class Painting(nn.Module):
 class SketchModel(nn.Module):
     """Batch -> named loss terms (they add up to the loss); `encode` for use; `decoder` draws.
 
-    `extra` is for systems that ask more of a drawing than its likelihood: `Drawn` -> further terms.
+    `extra` is for systems that ask more of a drawing than its likelihood: `Drawn` -> further terms. With `mend` codes
+    of damaged drawings are mended; then nothing else learns any more, not even statistics.
     """
 
-    def __init__(self, encoder: nn.Module, decoder: StrokeDecoder, extra: nn.Module | None = None) -> None:
+    def __init__(
+        self, encoder: nn.Module, decoder: StrokeDecoder, extra: nn.Module | None = None, mend: Mend | None = None
+    ) -> None:
         super().__init__()
-        self.encoder, self.decoder, self.extra = encoder, decoder, extra
+        self.encoder, self.decoder, self.extra, self.mend = encoder, decoder, extra, mend
+        if mend is not None:
+            self.requires_grad_(False)
+            mend.requires_grad_(True)
+
+    def train(self, mode: bool = True) -> Self:
+        super().train(mode)
+        if self.mend is not None:
+            self.encoder.eval()
+        return self
 
     def forward(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Terms of the loss and figures to watch. The loss is a sum over time, averaged over the sketches."""
+        if self.mend is not None:
+            return self._mending(self.mend, batch)
         encoding: Encoding = self.encoder(batch)
         code = sampled(encoding.mean, encoding.log_variance, batch.noise)
         moves, true = follow(self.decoder, batch.rows, code)
@@ -81,10 +97,20 @@ class SketchModel(nn.Module):
             terms |= self.extra(Drawn(batch, code, moves, true))
         return terms, watched(encoding)
 
+    def _mending(self, mend: Mend, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """How far codes of the first half, which is damaged, are off those of the second, the same sketches whole."""
+        with torch.no_grad():
+            encoding: Encoding = self.encoder(batch)
+            damaged, whole = encoding.mean.chunk(2)
+        left, lost = (pictures[: len(damaged)] for pictures in (batch.pictures, batch.lost))
+        off = {"mend": mend(damaged, left, lost) - whole, "unmended": damaged - whole}
+        squares = {name: each.square().sum(dim=-1).mean() for name, each in off.items()}
+        return {"mend": squares["mend"]}, {"unmended": squares["unmended"]}
+
     def encode(self, batch: Batch) -> Tensor:
         """The codes (mu), (B, code)."""
         encoding: Encoding = self.encoder(batch)
-        return encoding.mean
+        return encoding.mean if self.mend is None else self.mend(encoding.mean, batch.pictures, batch.lost)
 
 
 def sampled(mean: Tensor, log_variance: Tensor | None, noise: Tensor | None) -> Tensor:

@@ -10,6 +10,7 @@ from gra2seq.data.batches import Batch
 from gra2seq.models.graph_encoder import Graph, GraphEncoder, graph_encoder_of
 from gra2seq.models.sketch_model import Code, Encoding, Painting, SketchModel, decoder_of
 from gra2seq.nn.centroids import Centroids
+from gra2seq.nn.mending import Mend
 from gra2seq.nn.picture_cnn import PictureCNN, song_cnn
 from gra2seq.options import Options
 
@@ -77,4 +78,5 @@ def sp_gra2seq(options: Options) -> SketchModel:
         Glance(song_cnn(options.picture), options.code) if options.glance else None,
     )
     extra = Painting(options.code, options.picture, options.paint) if options.paint else None
-    return SketchModel(encoder, decoder_of(options), extra)
+    mend = Mend(song_cnn(options.picture, channels=2), options.code) if options.mend else None
+    return SketchModel(encoder, decoder_of(options), extra, mend)

@@ -16,8 +16,9 @@ SONG = (32, 64, 128, 256)  # channels of the picture encoder beside a stroke enc
 
 
 def pixels(pictures: Tensor) -> Tensor:
-    """(B, side, side) of 0 to 255 -> (B, 1, side, side) of 0 to 1."""
-    return pictures.unsqueeze(1).to(torch.get_default_dtype()) / 255
+    """(B, side, side) or (B, channels, side, side) of 0 to 255 -> (B, channels, side, side) of 0 to 1."""
+    apart = pictures.unsqueeze(1) if pictures.ndim == 3 else pictures
+    return apart.to(torch.get_default_dtype()) / 255
 
 
 def keep_size(network: nn.Module) -> None:
@@ -51,14 +52,14 @@ class Dilated(nn.Module):
 
 
 class PictureCNN(nn.Module):
-    """Pictures (B, side, side) of 0 to 255 -> (B, dim): layers, flattened."""
+    """Pictures (B, side, side), or (B, channels, side, side), of 0 to 255 -> (B, dim): layers, flattened."""
 
-    def __init__(self, layers: nn.Sequential, side: int) -> None:
+    def __init__(self, layers: nn.Sequential, side: int, channels: int = 1) -> None:
         super().__init__()
         self.layers = layers
         keep_size(layers)
         with torch.no_grad():
-            self.dim = layers(torch.zeros(1, 1, side, side)).numel()
+            self.dim = layers(torch.zeros(1, channels, side, side)).numel()
 
     def forward(self, pictures: Tensor) -> Tensor:
         features: Tensor = self.layers(pixels(pictures))
@@ -78,8 +79,8 @@ def rpcl_cnn(side: int) -> PictureCNN:
     return PictureCNN(layers, side)
 
 
-def song_cnn(side: int) -> PictureCNN:
-    return PictureCNN(nn.Sequential(*_halving((1, *SONG))), side)
+def song_cnn(side: int, channels: int = 1) -> PictureCNN:
+    return PictureCNN(nn.Sequential(*_halving((channels, *SONG))), side, channels)
 
 
 def _halving(sizes: tuple[int, ...]) -> list[nn.Module]:

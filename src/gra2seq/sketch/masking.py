@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.canvas import Canvas, Pixels, Walk, draw, pen_walk, whole_view
+from gra2seq.sketch.canvas import Canvas, Pixels, Walk, draw, grey_view, pen_walk, whole_view
 from gra2seq.sketch.lattice import MOST_POINTS, VIEW, lattice_centres, lattice_points
 from gra2seq.sketch.patches import NODES, Centres, centres, crop, snapped, window
 from gra2seq.sketch.strokes import Sketch
@@ -95,6 +95,15 @@ def wiped(lost: Damage) -> Pixels:
     wipe(pixels, lost.patches)
     wipe(pixels, lost.holes)
     return pixels
+
+
+def lost_view(lost: Damage, side: int) -> Pixels:
+    """What is lost as a small picture of 0 to 255, laid as `grey_view` lays the drawing: the share of each pixel."""
+    canvas = lost.walk.canvas
+    kept = np.ones((canvas.padded, canvas.padded), np.uint8)
+    wipe(kept, lost.patches)
+    wipe(kept, lost.holes)
+    return grey_view(1 - kept, canvas, side)
 
 
 def wipe_then_crop(lost: Damage, into: Pixels) -> Pixels:

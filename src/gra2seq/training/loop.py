@@ -90,6 +90,8 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     run = Path(options.run)
     if manifest.rank() == 0:
         _check_folder(run, resume)
+    if options.mend and not options.start:
+        raise UserError("mend=true learns to mend the codes of a trained model: say which with start=RUN, or shipped")
     dataset = open_dataset(options.data, name=options.dataset or None)
     if len(dataset.train) == 0:
         raise UserError(f"{dataset.name} has no sketch in its train split: nothing to learn from")
@@ -185,6 +187,12 @@ def _progress(run: Path, told: dict[str, Any]) -> Progress:
 def _start(options: Options, network: nn.Module, other: Path, watch: Watch | None) -> None:
     """Begin with another model's weights, and say what only one of the two has."""
     fresh, left = checkpoint.start_from(other / checkpoint.WEIGHTS, network)
+    strange = [name for name in (*fresh, *left) if not name.startswith("mend.")]
+    if options.mend and strange:
+        raise UserError(
+            f"mend=true learns beside a model that stays as it is, but {options.start} and this one differ in "
+            f"{strange[0]}: give the options that it was trained with"
+        )
     if watch is not None:
         told = [f"{how}: {', '.join(names)}" for how, names in (("new", fresh), ("left behind", left)) if names]
         watch(_note(Progress(), options, "; ".join([f"begins with the weights of {options.start}", *told])))
