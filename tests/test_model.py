@@ -11,12 +11,13 @@ from safetensors.numpy import load_file
 
 import gra2seq
 from gra2seq.data.batches import as_learnt, prepare
+from gra2seq.data.datasets import BOX
 from gra2seq.data.doodles import CATEGORIES, doodles
 from gra2seq.errors import UserError
 from gra2seq.folder import PACKED, SHIPPED, pack
 from gra2seq.model import laid_over, mask_draws
 from gra2seq.nn.decoder import draw_rows
-from gra2seq.sketch.chamfer import chamfer
+from gra2seq.sketch.chamfer import chamfer, off_what_is_left
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch
 
@@ -120,6 +121,26 @@ def test_drawings_are_those_of_a_sketch_alone_whatever_is_drawn_beside_it(tiny_r
         for one, other in zip(model.draw(codes, left=left, **how), alone, strict=True)
     ]
     assert sum(same) >= (11 if steer == 1 else 10), "a rounding may tip a choice of a steered pen"
+
+
+def test_a_first_drawing_that_lies_well_is_kept_and_others_are_the_best_of_all(tiny_run):
+    model, sketches = gra2seq.load(tiny_run), list(doodles(12, seed=5))
+    how = {"seed": 3, "steer": 1, "max_points": 30, "left": model.what_is_left(sketches)}
+    codes = model.encode(sketches)
+    first, best = model.draw(codes, tries=1, **how), model.draw(codes, tries=4, **how)
+    off = off_what_is_left(first, how["left"], BOX)
+    well = float(np.median(off))
+    told = []
+    drawn = model.draw(codes, tries=4, well=well, progress=lambda done, of: told.append((done, of)), **how)
+    for one, kept, chosen, near in zip(drawn, first, best, off < well, strict=True):
+        np.testing.assert_allclose(one.points, (kept if near else chosen).points, atol=1e-3)
+    assert sum(not np.array_equal(kept.points, chosen.points) for kept, chosen in zip(first, best, strict=True)) > 4
+    assert told == sorted(told)
+    assert told[-1] == (12, 12)
+    for one, chosen in zip(model.draw(codes, tries=4, well=1e-9, **how), best, strict=True):
+        np.testing.assert_allclose(one.points, chosen.points, atol=1e-3)
+    with pytest.raises(UserError, match="well=-1"):
+        model.draw(codes, well=-1)
 
 
 def test_a_drawing_has_room_for_a_point(tiny_run):

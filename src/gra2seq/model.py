@@ -26,7 +26,7 @@ from gra2seq.nn.steering import Sight
 from gra2seq.options import MOST_OFFERS, Options
 from gra2seq.sketch.chamfer import Left, left_of, off_what_is_left
 from gra2seq.sketch.masking import Hole, damage
-from gra2seq.sketch.strokes import Floats, Ints, Sketch, from_stroke5
+from gra2seq.sketch.strokes import Doubles, Floats, Ints, Sketch, from_stroke5
 
 TEMPERATURE = 0.24  # released code
 MOST_ROWS = 50_000  # of strokes that are read together, padding counted
@@ -107,6 +107,7 @@ class Model:
         lengths: NDArray[np.integer] | None = None,
         tries: int | None = None,
         steer: int | None = None,
+        well: float | None = None,
         left: Sequence[Left] | None = None,
         progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Sketch]:
@@ -115,16 +116,20 @@ class Model:
         `first` is the number of the first one, for those who draw a long list in parts, or the numbers of all. Of
         several `tries` (default: the model's) the one is kept that lies best on what is `left` of the drawing that the
         code comes from (`what_is_left`); where that is not said, the one that reads best: encoded again, its code is
-        nearest to the one it was drawn from. Where it is said, the pen sees it too: at every step it makes the best of
-        `steer` moves (default: the model's), drawn towards ink that is still to be drawn as far as the decoder is in
-        doubt (`nn.steering`); 1 is chance alone. Two moves that lie alike to a rounding may change places with what is
-        drawn beside: in a few of a thousand drawings.
+        nearest to the one it was drawn from. Where it is said, a first drawing that lies well, nearer to it than `well`
+        longer sides (default: the model's; 0: none does), is kept, and no other is tried. The pen sees it too: at every
+        step it makes the best of `steer` moves (default: the model's), drawn towards ink that is still to be drawn as
+        far as the decoder is in doubt (`nn.steering`); 1 is chance alone. Two moves that lie alike to a rounding may
+        change places with what is drawn beside: in a few of a thousand drawings.
         `progress` is told how many sketches are drawn, of how many.
         """
         tries = self.options.tries if tries is None else tries
         steer = self.options.steer if steer is None else steer
+        well = self.options.well if well is None else well
         if tries < 1:
             raise UserError(f"tries={tries} must be at least 1")
+        if not well >= 0:
+            raise UserError(f"well={well} must be a distance of 0 or more")
         if not 1 <= steer <= MOST_OFFERS:
             raise UserError(f"steer={steer} must be from 1 to {MOST_OFFERS}")
         if not np.isfinite(temperature) or temperature < 0:
@@ -149,11 +154,56 @@ class Model:
         if temperature == 0:
             tries = 1  # there is one drawing
         offers = 1 if left is None or temperature == 0 else steer
-        drawn: list[Sketch] = []
-        for part in _parts(len(array), max(STREAM // tries, 1)):
-            code = array[part].repeat_interleave(tries, dim=0)
-            number, attempt = np.repeat(numbers[part], tries), np.tile(np.arange(tries), len(code) // tries)
-            attempts: list[Sketch | None] = [None] * len(code)
+
+        def drawings(who: Ints, attempts: range, tell: Callable[[int], None]) -> tuple[list[Sketch], Doubles]:
+            return self._draw(
+                array[who],
+                numbers[who],
+                attempts,
+                None if lengths is None else np.asarray(lengths)[who],
+                None if left is None else [left[i] for i in who],
+                seed=seed,
+                temperature=temperature,
+                most=most,
+                offers=offers,
+                progress=tell,
+            )
+
+        count = len(array)
+        everyone = np.arange(count)
+        if tries == 1 or left is None or well == 0:
+            return drawings(everyone, range(tries), lambda done: progress(done, count))[0]
+        drawn, off = drawings(everyone, range(1), lambda done: progress(done // 2, count))
+        poor = np.flatnonzero(off >= well)
+        further, nearer = drawings(
+            poor, range(1, tries), lambda done: progress(max(count // 2, count - len(poor) + done), count)
+        )
+        for i, sketch, near in zip(poor.tolist(), further, nearer, strict=True):
+            drawn[i] = sketch if near < off[i] else drawn[i]
+        progress(count, count)
+        return drawn
+
+    def _draw(
+        self,
+        codes: Tensor,
+        numbers: Ints,
+        attempts: range,
+        lengths: NDArray[np.integer] | None,
+        left: Sequence[Left] | None,
+        *,
+        seed: int,
+        temperature: float,
+        most: int,
+        offers: int,
+        progress: Callable[[int], None],
+    ) -> tuple[list[Sketch], Doubles]:
+        """The best of these attempts at each code, and how far off each lies or reads; `progress` is told how many."""
+        tries = len(attempts)
+        drawn, off = list[Sketch](), list[Doubles]()
+        for part in _parts(len(codes), max(STREAM // tries, 1)):
+            code = codes[part].repeat_interleave(tries, dim=0)
+            number, attempt = np.repeat(numbers[part], tries), np.tile(np.array(attempts), len(code) // tries)
+            made: list[Sketch | None] = [None] * len(code)
             sight = Sight(left[part], self.recipe.scale / BOX, tries, self.device) if left and offers > 1 else None
             ended = draw_rows(
                 self.network.decoder.step,
@@ -167,24 +217,29 @@ class Model:
                 steer=sight,
             )
             for count, (place, rows) in enumerate(ended, 1):
-                attempts[place] = self._sketch(rows)
-                progress(len(drawn) + count // tries, len(array))
-            drawn += self._best([sketch for sketch in attempts if sketch], code, tries, left[part] if left else None)
-        return drawn
+                made[place] = self._sketch(rows)
+                progress(len(drawn) + count // tries)
+            best = self._best([sketch for sketch in made if sketch], code, tries, left[part] if left else None)
+            drawn += best[0]
+            off.append(best[1])
+        return drawn, np.concatenate([np.empty(0), *off])
 
     def _begin(self, codes: Tensor, places: Tensor) -> State:
         return self.network.decoder.first_state(codes[places].to(self.device))
 
-    def _best(self, drawn: list[Sketch], codes: Tensor, tries: int, left: Sequence[Left] | None) -> list[Sketch]:
-        """Of every `tries` drawings the one that lies or reads best; the first, if equal."""
-        if tries == 1:
-            return drawn
+    def _best(
+        self, drawn: list[Sketch], codes: Tensor, tries: int, left: Sequence[Left] | None
+    ) -> tuple[list[Sketch], Doubles]:
+        """Of every `tries` drawings the one that lies or reads best (the first, if equal), and how far it is off."""
         if left is not None:
             off = off_what_is_left(drawn, [one for one in left for _ in range(tries)], BOX)
+        elif tries > 1:
+            off = np.linalg.norm(self.encode(drawn) - codes.numpy(), axis=1).astype(np.float64)
         else:
-            off = np.linalg.norm(self.encode(drawn) - codes.numpy(), axis=1)
+            off = np.zeros(len(drawn))
         best = off.reshape(-1, tries).argmin(axis=1)
-        return [drawn[tries * sketch + attempt] for sketch, attempt in enumerate(best.tolist())]
+        chosen = [drawn[tries * sketch + attempt] for sketch, attempt in enumerate(best.tolist())]
+        return chosen, off.reshape(-1, tries).min(axis=1)
 
     def what_is_left(
         self,
@@ -211,10 +266,11 @@ class Model:
         temperature: float = TEMPERATURE,
         seed: int = 0,
         tries: int | None = None,
+        well: float | None = None,
         steer: int | None = None,
     ) -> list[Sketch]:
         """Each sketch drawn again from its code, laid where the original lies."""
-        return self.heal(sketches, temperature=temperature, seed=seed, tries=tries, steer=steer)
+        return self.heal(sketches, temperature=temperature, seed=seed, tries=tries, well=well, steer=steer)
 
     def heal(
         self,
@@ -227,6 +283,7 @@ class Model:
         samples: int = 1,
         draws: NDArray[np.floating] | None = None,
         tries: int | None = None,
+        well: float | None = None,
         steer: int | None = None,
         progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Sketch]:
@@ -235,7 +292,7 @@ class Model:
         What a sketch becomes depends on it and on `seed`, not on its place in the list.
         By itself nothing more is damaged; with `mask_prob` each patch is wiped so likely, as `seed` or `draws` say.
         With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
-        What is left also helps to draw, by `tries` and `steer` (see `draw`); with 1 and 1 the code alone does.
+        What is left also helps to draw, by `tries`, `well` and `steer` (see `draw`); with 1 and 1 the code alone does.
         """
         if seed < 0:
             raise UserError(f"seed={seed} must not be negative")
@@ -257,6 +314,7 @@ class Model:
             seed=seed,
             first=np.array(numbers, np.int64),
             tries=tries,
+            well=well,
             steer=steer,
             left=None if left is None else [one for one in left for _ in range(samples)],
             progress=progress,

@@ -21,7 +21,7 @@ from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.lattice import CELLS, MOST_POINTS
 
 MOST_OFFERS = 64  # moves to choose from: memory grows with them
-IN_USE = ("tries", "steer", "least_pen_temperature")  # options that say how a trained model draws, not what it is
+IN_USE = ("tries", "well", "steer", "least_pen_temperature")  # how a trained model draws, not what it is
 JUDGE = "sketch-a-net"  # the classifier behind Rec; every other model draws
 JUDGE_SIDE = 225  # pixels of the pictures it sees
 JUDGE_HIDDEN = 512  # of its two hidden layers; a random number for each drops it or not
@@ -85,6 +85,7 @@ class Options:
     least_log_std: float | None = None  # lower bound of log sigma, in scaled units
     least_pen_temperature: float = 0.0  # in use, of the pen's states: a cold pen draws rings without an end
     tries: int = 1  # drawings of a sketch in use, of which the one that lies best on what is left of it is kept
+    well: float = 0.0  # longer sides: a first drawing that lies nearer to what is left is kept, no other is tried
     steer: int = 1  # moves that a pen in use is offered at every step, if it is to see what is left; 1: it does not
 
     # training
@@ -242,7 +243,7 @@ _AT_LEAST_ONE = ("nodes", "snap", "code", "hidden", "stroke_hidden", "embedding"
                  "validate_every", "validate_sketches", "max_steps")  # fmt: skip
 _AT_LEAST_ZERO = ("seed", "warm_up", "workers", "threads", "clusters", "gallery", "patience", "jitter", "turn",
                   "max_minutes", "paint", "cluster_rate", "cluster_weight", "least_learning_rate",
-                  "least_pen_temperature")  # fmt: skip
+                  "least_pen_temperature", "well")  # fmt: skip
 _AT_MOST = {"seed": 2**63 - 1, "threads": 1024, "workers": 1024, "batch": 2**16, "decay": 1, "cluster_rate": 1,
             "jitter": 255, "steer": MOST_OFFERS}  # fmt: skip
 _ABOVE_ZERO = ("learning_rate", "decay", "clip_at")

@@ -39,6 +39,12 @@ Tries = Annotated[
     int | None,
     typer.Option(min=1, help="Draw each so often, keep the one that lies best on what is left. Default: the model's."),
 ]
+Well = Annotated[
+    float | None,
+    typer.Option(
+        min=0, help="Keep a first drawing that lies nearer than this share of the longer side. Default: the model's."
+    ),
+]
 Steer = Annotated[
     int | None,
     typer.Option(

@@ -18,6 +18,7 @@ from gra2seq.cli.common import (
     Steer,
     Temperature,
     Tries,
+    Well,
     app,
     read_drawings,
     reply,
@@ -39,6 +40,7 @@ def redraw(
     model: ModelFolder = None,
     temperature: Temperature = 0.24,
     tries: Tries = None,
+    well: Well = None,
     steer: Steer = None,
     seed: Seed = 0,
     limit: Limit = 1000,
@@ -46,7 +48,8 @@ def redraw(
 ) -> None:
     """Draw sketches again from their codes."""
     target = out or _answer(files, "redrawn")
-    _draw_again(files, model, target, limit, as_json, temperature=temperature, tries=tries, steer=steer, seed=seed)
+    how: dict[str, Any] = {"temperature": temperature, "tries": tries, "well": well, "steer": steer, "seed": seed}
+    _draw_again(files, model, target, limit, as_json, **how)
 
 
 @app.command()
@@ -61,6 +64,7 @@ def heal(
     samples: Annotated[int, typer.Option(min=1, help="Healed versions of each sketch.")] = 1,
     temperature: Temperature = 0.24,
     tries: Tries = None,
+    well: Well = None,
     steer: Steer = None,
     seed: Seed = 0,
     limit: Limit = 1000,
@@ -83,6 +87,7 @@ def heal(
         samples=samples,
         temperature=temperature,
         tries=tries,
+        well=well,
         steer=steer,
         seed=seed,
     )

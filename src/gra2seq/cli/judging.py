@@ -14,6 +14,7 @@ from gra2seq.cli.common import (
     Steer,
     Tries,
     Untrained,
+    Well,
     app,
     model_or_fresh,
     say,
@@ -37,6 +38,7 @@ def evaluate(
     seeds: Seeds = 1,
     judge: JudgeRun = None,
     tries: Tries = None,
+    well: Well = None,
     steer: Steer = None,
     pen_temperature: Annotated[
         float | None, typer.Option(min=0, help="At least so warm is the pen. Default: the model's.")
@@ -62,7 +64,7 @@ def evaluate(
 
     dataset = open_dataset(sources(source), name=name)
     model, title = model_or_fresh(run, preset, seed, dataset.scale, fresh)
-    drawing = {"tries": tries, "steer": steer, "least_pen_temperature": pen_temperature}
+    drawing = {"tries": tries, "well": well, "steer": steer, "least_pen_temperature": pen_temperature}
     changes = {name: value for name, value in drawing.items() if value is not None}
     model.options = options({**as_dict(model.options), **changes})
     folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)

@@ -48,7 +48,9 @@ def train(
 def pack(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
-    changes: Annotated[list[str] | None, typer.Argument(help="tries=8, steer=4, least_pen_temperature=0.75")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Argument(help="tries=8, well=0.015, steer=4, least_pen_temperature=0.75")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """The model of a run as a small folder to give away: weights in 16 bits, no paths."""

@@ -145,6 +145,7 @@ def evaluate(
                     "gallery": len(gallery),
                     "direction": direction,
                     "tries": model.options.tries,
+                    "well": model.options.well,
                     "steer": model.options.steer,
                     "rec": rec.rate if rec else None,
                     "rec_by_category": rec.per_category if rec else None,

@@ -2,7 +2,8 @@
 
 A row is a dict with "model", "data", "categories", "mask", "seed", "sketches", "gallery", "direction", "rec",
 "ceiling", "ret" ({"1", "10", "50"}) and "chamfer". Shares lie between 0 and 1; None where there was no judge.
-"tries" and "steer" may be there too, and "rec_by_category" ({category: share}), which only JSON, CSV and Markdown show.
+"tries", "well" and "steer" may be there too, and "rec_by_category" ({category: share}), which only JSON, CSV and
+Markdown show.
 CSV and JSON keep rows and shares, for programs; Markdown and LaTeX give per cent, mean and deviation over the seeds.
 """
 
@@ -24,8 +25,9 @@ Row = Mapping[str, Any]
 
 KS = ("1", "10", "50")
 # all but the seed
-SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction", "tries", "steer")
-OPTIONAL = ("tries", "steer")  # drawings of each code; moves a step of a pen that sees what is left
+SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction", "tries", "well", "steer")
+# drawings of each code; how near a first one must lie to be kept; moves a step of a pen that sees what is left
+OPTIONAL = ("tries", "well", "steer")
 COLUMNS = (*SETTING[:4], "seed", *SETTING[4:], "rec", "ceiling", "ret", "chamfer")
 BY_CATEGORY = "rec_by_category"
 DASH = "–"
@@ -216,6 +218,7 @@ def _legend(found: Sequence[Row]) -> list[str]:
         size = f"{_known(row['sketches'])} sketches in a gallery of {_known(row['gallery'])}"
         if (row["tries"] or 1) > 1:
             size += f", the best of {row['tries']} drawings each"
+            size += f" unless the first lies within {row['well']:g} of the longer side" if row["well"] else ""
         if (row["steer"] or 1) > 1:
             size += f", the pen sees what is left and makes the best of {row['steer']} moves at every step"
         ceiling = "" if row["ceiling"] is None else f", ceiling of Rec {100 * row['ceiling']:.2f} %"
