@@ -10,6 +10,7 @@ import pytest
 import gra2seq
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.sketch.files import read, write
+from gra2seq.sketch.strokes import Sketch
 
 CONFIG = "preset: tiny\ndata: doodles:200\nworkers: 0\nthreads: 1\naccelerator: cpu\n"
 
@@ -368,3 +369,18 @@ def test_brackets_in_names_and_arguments_behind_lists(call, tmp_path, tiny_run, 
     code, _, err = call("compare", tmp_path / "cat.svg", "b.svg")
     assert code == 2
     assert "holds drawings: a configuration is a .yaml file" in err
+
+
+def test_healing_can_keep_the_lines_that_are_left(tiny_run, tmp_path, call):
+    cat, healed = tmp_path / "cat.svg", tmp_path / "healed.svg"
+    strokes = ([[0, 0], [100, 0]], [[0, 100], [100, 100]], [[0, 20], [0, 60]])
+    write(cat, [("", Sketch(np.concatenate(strokes).astype(np.float32), np.array([2, 2, 2])))])
+    words = ("--model", tiny_run, "-o", healed)
+    assert call("heal", cat, "--hole", "40,-10,20,120", "--keep", *words)[0] == 0
+    [(_, sketch)] = read(healed)
+    kept = np.split(sketch.points, np.cumsum(sketch.lengths)[:-1])[:5]
+    ends = [[[0, 0], [40, 0]], [[60, 0], [100, 0]], [[0, 100], [40, 100]], [[60, 100], [100, 100]], [[0, 20], [0, 60]]]
+    np.testing.assert_allclose(kept, ends, atol=100 / 80)  # a hole is rubbed out in whole pixels, here of 80
+    code, _, err = call("heal", cat, "--keep", *words)
+    assert code == 2
+    assert "say what is lost" in err

@@ -18,6 +18,7 @@ from gra2seq.folder import PACKED, SHIPPED, pack
 from gra2seq.model import laid_over, mask_draws
 from gra2seq.nn.decoder import draw_rows
 from gra2seq.sketch.chamfer import chamfer, off_what_is_left
+from gra2seq.sketch.masking import inside
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch
 
@@ -159,6 +160,26 @@ def test_what_a_sketch_becomes_does_not_depend_on_its_place_in_the_list(tiny_run
             assert np.array_equal(one.lengths, other.lengths)
             assert np.allclose(one.points, other.points, atol=1e-2)
     assert not np.array_equal(forth[0].points, forth[1].points), "two samples are two drawings"
+
+
+def test_what_is_kept_is_the_sketchs_own_and_only_what_is_missing_is_drawn(tiny_run):
+    model, sketches = gra2seq.load(tiny_run), list(doodles(3, seed=3))
+    x, y, width, height = sketches[0].box
+    hole = (x + 0.3 * width, y + 0.3 * height, 0.4 * width, 0.4 * height)
+    (anew,), (kept,) = (model.heal(sketches[:1], holes=[hole], seed=2, keep=keep) for keep in (False, True))
+    own = {tuple(point) for point in sketches[0].points.tolist()}
+    drawn = {tuple(point) for point in anew.points.tolist()}
+    lost = np.array([[hole[0], hole[1], hole[0] + hole[2], hole[1] + hole[3]]])
+    slack = max(width, height) / model.options.side  # a hole is rubbed out in whole pixels
+    clear = ~inside(kept.points, lost + slack * np.array([-1, -1, 1, 1]))
+    there = inside(kept.points, lost + slack * np.array([1, 1, -1, -1]))
+    assert there.any()
+    assert {tuple(point) for point in kept.points[clear].tolist()} <= own
+    assert {tuple(point) for point in kept.points[there].tolist()} <= drawn
+    assert own - {tuple(point) for point in kept.points.tolist()}, "what lies in the hole is gone"
+    assert len(model.heal(sketches, mask_prob=0.3, samples=2, keep=True)) == 6
+    with pytest.raises(UserError, match="say what is lost"):
+        model.heal(sketches, keep=True)
 
 
 def test_what_is_no_sketch_is_said(tiny_run, tmp_path):

@@ -25,6 +25,7 @@ from gra2seq.nn.proximity import LINKS
 from gra2seq.nn.steering import Sight
 from gra2seq.options import MOST_OFFERS, Options
 from gra2seq.sketch.chamfer import Left, left_of, off_what_is_left
+from gra2seq.sketch.keeping import keep_lines
 from gra2seq.sketch.masking import Hole, damage
 from gra2seq.sketch.strokes import Doubles, Floats, Ints, Sketch, from_stroke5
 
@@ -285,6 +286,7 @@ class Model:
         tries: int | None = None,
         well: float | None = None,
         steer: int | None = None,
+        keep: bool = False,
         progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Sketch]:
         """Draw each sketch whole again, laid over the original, from what `holes` and `mask_prob` leave of it.
@@ -292,19 +294,22 @@ class Model:
         What a sketch becomes depends on it and on `seed`, not on its place in the list.
         By itself nothing more is damaged; with `mask_prob` each patch is wiped so likely, as `seed` or `draws` say.
         With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
+        With `keep` a sketch's own lines stay where nothing was lost, and only what is missing is drawn.
         What is left also helps to draw, by `tries`, `well` and `steer` (see `draw`); with 1 and 1 the code alone does.
         """
         if seed < 0:
             raise UserError(f"seed={seed} must not be negative")
         if samples < 1:
             raise UserError(f"samples={samples} must be at least 1")
+        if keep and not (mask_prob or holes):
+            raise UserError("keep draws only what is missing: say what is lost, by a hole or a mask probability")
         sketches = _checked(sketches)
         if draws is None:
             draws = mask_draws(sketches, seed, self.recipe.nodes)
         codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
         tries = self.options.tries if tries is None else tries
         steer = self.options.steer if steer is None else steer
-        seen = tries > 1 or steer > 1
+        seen = tries > 1 or steer > 1 or keep
         left = self.what_is_left(sketches, draws=draws, mask_prob=mask_prob, holes=holes) if seen else None
         # Of a sketch's own, wherever it stands in the list, and however large and wherever it is drawn.
         numbers = [_own_number(sketch) + sample for sketch in sketches for sample in range(samples)]
@@ -319,7 +324,10 @@ class Model:
             left=None if left is None else [one for one in left for _ in range(samples)],
             progress=progress,
         )
-        return [laid_over(sketch, sketches[i // samples]) for i, sketch in enumerate(drawn)]
+        healed = [laid_over(sketch, sketches[i // samples]) for i, sketch in enumerate(drawn)]
+        if not keep or left is None:
+            return healed
+        return [kept(sketches[i // samples], sketch, left[i // samples].lost) for i, sketch in enumerate(healed)]
 
     @torch.inference_mode()
     def graph(self, sketch: Sketch, links: str | None = None) -> Graph:
@@ -364,6 +372,13 @@ def laid_over(drawn: Sketch, original: Sketch) -> Sketch:
     middle = np.array([left + width / 2, top + height / 2])
     points = drawn.points * (extent / BOX) + middle
     return Sketch(points, drawn.lengths, original.category, original.key)
+
+
+def kept(original: Sketch, healed: Sketch, lost: Doubles) -> Sketch:
+    """The original's own lines but for what was `lost` (boxes in longer sides around its middle), there `healed`'s."""
+    left, top, width, height = original.box
+    middle = np.array([left + width / 2, top + height / 2])
+    return keep_lines(original, healed, lost * max(width, height) + np.tile(middle, 2))
 
 
 def untrained(chosen: Options, scale: float = 30.0, categories: tuple[str, ...] = ()) -> Model:

@@ -61,6 +61,9 @@ def heal(
     hole: Annotated[
         list[str] | None, typer.Option(help="Rub out x,y,width,height (drawing's units); repeatable.")
     ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the drawing's own lines where nothing was lost, draw only the rest.")
+    ] = False,
     samples: Annotated[int, typer.Option(min=1, help="Healed versions of each sketch.")] = 1,
     temperature: Temperature = 0.24,
     tries: Tries = None,
@@ -70,7 +73,7 @@ def heal(
     limit: Limit = 1000,
     as_json: AsJson = False,
 ) -> None:
-    """Draw damaged sketches whole again: every line anew, also what was not damaged.
+    """Draw damaged sketches whole again: every line anew, or with --keep only what is missing.
 
     With --mask-prob or --hole the damage is done first.
     """
@@ -84,6 +87,7 @@ def heal(
         as_json,
         mask_prob=mask_prob,
         holes=holes,
+        keep=keep,
         samples=samples,
         temperature=temperature,
         tries=tries,

@@ -1,0 +1,114 @@
+"""Drawings that keep their own lines: cut at the edges of what was lost, against points along all lines."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from gra2seq.data.doodles import doodles
+from gra2seq.sketch import keeping
+from gra2seq.sketch.keeping import keep_lines
+from gra2seq.sketch.strokes import Sketch
+
+NO_BOX = np.empty((0, 4))
+
+
+def polylines(*strokes):
+    return Sketch(np.concatenate(strokes).astype(np.float32), np.array([len(stroke) for stroke in strokes]))
+
+
+def strokes_of(sketch):
+    return np.split(sketch.points.astype(np.float64), np.cumsum(sketch.lengths)[:-1])
+
+
+def along(sketch, steps=50):
+    """(n, 2) points on its lines; a stroke of one point as it is."""
+    found = []
+    for stroke in strokes_of(sketch):
+        for a, b in pairwise(stroke):
+            found += [a + (b - a) * share for share in np.arange(steps) / steps]
+        found.append(stroke[-1])
+    return np.array(found)
+
+
+def off(points, sketch):
+    """How far each point lies from the lines of the sketch: the slow way, line by line."""
+    least = np.full(len(points), np.inf)
+    for stroke in strokes_of(sketch):
+        for a, b in zip(stroke, [*stroke[1:], stroke[-1]], strict=True):
+            way = b - a
+            share = np.clip((points - a) @ way / max(way @ way, 1e-12), 0, 1)
+            least = np.minimum(least, np.linalg.norm(points - a - share[:, None] * way, axis=1))
+    return least
+
+
+def lost(points, boxes, slack):
+    grown = [(left - slack, top - slack, right + slack, bottom + slack) for left, top, right, bottom in boxes]
+    return np.array(
+        [any(left <= x < right and top <= y < bottom for left, top, right, bottom in grown) for x, y in points]
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_outside_it_is_the_original_and_inside_the_drawn_one(seed, monkeypatch):
+    monkeypatch.setattr(keeping, "JOIN", 0.0)
+    random = np.random.default_rng(seed)
+    original, drawn = doodles(2, seed=seed)
+    (left, top, width, height), clear = original.box, 0.01  # beside an edge a rounding may tip a point over
+    corner = [left, top] + random.uniform(-0.1, 0.8, (3, 2)) * [width, height]
+    boxes = np.concatenate([corner, corner + random.uniform(0.1, 0.5, (3, 2)) * [width, height]], axis=1)
+    healed = keep_lines(original, drawn, boxes)
+    here, there, points = along(original), along(drawn), along(healed)
+    assert lost(here, boxes, clear).any()
+    assert off(here[~lost(here, boxes, clear)], healed).max() < clear
+    assert off(there[lost(there, boxes, -clear)], healed).max(initial=0) < clear
+    assert off(points[~lost(points, boxes, clear)], original).max() < clear
+    assert off(points[lost(points, boxes, -clear)], drawn).max(initial=0) < clear
+    assert (healed.category, healed.key) == (original.category, original.key)
+
+
+def test_strokes_that_nothing_was_lost_of_stay_to_the_last_bit():
+    original, drawn = doodles(2, seed=3)
+    assert np.array_equal(keep_lines(original, drawn, NO_BOX).points, original.points)
+    assert np.array_equal(keep_lines(original, drawn, NO_BOX).lengths, original.lengths)
+    far = polylines([[0, 0], [3, 1]], [[90, 90], [100, 100]], [[5, 5]])
+    healed = keep_lines(far, polylines([[94, 0], [94, 99]]), np.array([[92.0, 92, 96, 96]]))
+    assert [stroke.tolist() for stroke in strokes_of(healed)] == [
+        [[0, 0], [3, 1]],
+        [[90, 90], [92, 92]],
+        [[96, 96], [100, 100]],
+        [[5, 5]],
+        [[92, 92], [96, 96]],  # from 94, 92 to 94, 96: joined to the ends that are near
+    ]
+
+
+def test_ends_that_are_near_are_joined_and_others_are_not():
+    original = polylines([[0, 0], [100, 0]], [[0, 50], [100, 50]])
+    drawn = polylines([[30, 2], [70, 3]], [[30, 30], [70, 30]], [[45, 40], [55, 40]])
+    healed = strokes_of(keep_lines(original, drawn, np.array([[40.0, -10, 60, 45]])))
+    assert [stroke.tolist() for stroke in healed] == [
+        [[0, 0], [40, 0]],
+        [[60, 0], [100, 0]],
+        [[0, 50], [100, 50]],
+        [[40, 0], [60, 0]],  # it came out 2.25 and 2.75 beside
+        [[40, 30], [60, 30]],  # no kept end is near
+        [[45, 40], [55, 40]],  # both ends are its own
+    ]
+
+
+def test_corners_on_an_edge_dots_and_overlapping_boxes():
+    boxes = np.array([[10.0, 10, 20, 20], [15, 5, 30, 15]])
+    original = polylines([[0, 9], [10, 9], [10, 30]], [[12, 12]], [[40, 40]])
+    healed = strokes_of(keep_lines(original, polylines([[0, 14], [50, 14]], [[17, 7]]), boxes))
+    assert [stroke.tolist() for stroke in healed] == [
+        [[0, 9], [10, 9], [10, 10]],
+        [[10, 20], [10, 30]],
+        [[40, 40]],
+        [[10, 14], [15, 14], [20, 14], [30, 14]],
+        [[17, 7]],
+    ]
+
+
+def test_where_nothing_is_left_the_drawn_one_stays():
+    original, drawn = polylines([[0, 0], [10, 10]]), polylines([[50, 50], [60, 60]])
+    assert keep_lines(original, drawn, np.array([[-1.0, -1, 20, 20]])) is drawn
