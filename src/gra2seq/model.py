@@ -167,6 +167,7 @@ class Model:
                 temperature=temperature,
                 most=most,
                 offers=offers,
+                several=tries > 1,
                 progress=tell,
             )
 
@@ -196,9 +197,13 @@ class Model:
         temperature: float,
         most: int,
         offers: int,
+        several: bool,
         progress: Callable[[int], None],
     ) -> tuple[list[Sketch], Doubles]:
-        """The best of these attempts at each code, and how far off each lies or reads; `progress` is told how many."""
+        """The best of these attempts at each code, and how far off each lies or reads, if there are or were `several`.
+
+        `progress` is told how many are drawn.
+        """
         tries = len(attempts)
         drawn, off = list[Sketch](), list[Doubles]()
         for part in _parts(len(codes), max(STREAM // tries, 1)):
@@ -220,27 +225,22 @@ class Model:
             for count, (place, rows) in enumerate(ended, 1):
                 made[place] = self._sketch(rows)
                 progress(len(drawn) + count // tries)
-            best = self._best([sketch for sketch in made if sketch], code, tries, left[part] if left else None)
-            drawn += best[0]
-            off.append(best[1])
+            every = [sketch for sketch in made if sketch]
+            apart = self._apart(every, code, left[part] if left else None) if several else np.zeros(len(every))
+            apart = apart.reshape(-1, tries)
+            drawn += [every[tries * place + best] for place, best in enumerate(apart.argmin(axis=1).tolist())]
+            off.append(apart.min(axis=1))
         return drawn, np.concatenate([np.empty(0), *off])
 
     def _begin(self, codes: Tensor, places: Tensor) -> State:
         return self.network.decoder.first_state(codes[places].to(self.device))
 
-    def _best(
-        self, drawn: list[Sketch], codes: Tensor, tries: int, left: Sequence[Left] | None
-    ) -> tuple[list[Sketch], Doubles]:
-        """Of every `tries` drawings the one that lies or reads best (the first, if equal), and how far it is off."""
+    def _apart(self, drawn: list[Sketch], codes: Tensor, left: Sequence[Left] | None) -> Doubles:
+        """How far drawings, as many of each in a row, lie off what is left or, if that is not known, read off codes."""
         if left is not None:
-            off = off_what_is_left(drawn, [one for one in left for _ in range(tries)], BOX)
-        elif tries > 1:
-            off = np.linalg.norm(self.encode(drawn) - codes.numpy(), axis=1).astype(np.float64)
-        else:
-            off = np.zeros(len(drawn))
-        best = off.reshape(-1, tries).argmin(axis=1)
-        chosen = [drawn[tries * sketch + attempt] for sketch, attempt in enumerate(best.tolist())]
-        return chosen, off.reshape(-1, tries).min(axis=1)
+            return off_what_is_left(drawn, [one for one in left for _ in range(len(drawn) // len(left))], BOX)
+        off: Doubles = np.linalg.norm(self.encode(drawn) - codes.numpy(), axis=1).astype(np.float64)
+        return off
 
     def what_is_left(
         self,
@@ -286,7 +286,7 @@ class Model:
         tries: int | None = None,
         well: float | None = None,
         steer: int | None = None,
-        keep: bool = False,
+        keep: bool | None = None,
         progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Sketch]:
         """Draw each sketch whole again, laid over the original, from what `holes` and `mask_prob` leave of it.
@@ -294,7 +294,8 @@ class Model:
         What a sketch becomes depends on it and on `seed`, not on its place in the list.
         By itself nothing more is damaged; with `mask_prob` each patch is wiped so likely, as `seed` or `draws` say.
         With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
-        With `keep` a sketch's own lines stay where nothing was lost, and only what is missing is drawn.
+        With `keep` (default: the model's) a damaged sketch's own lines stay where nothing was lost, and only what is
+        missing is drawn.
         What is left also helps to draw, by `tries`, `well` and `steer` (see `draw`); with 1 and 1 the code alone does.
         """
         if seed < 0:
@@ -309,6 +310,7 @@ class Model:
         codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
         tries = self.options.tries if tries is None else tries
         steer = self.options.steer if steer is None else steer
+        keep = bool(mask_prob or holes) and (self.options.keep if keep is None else keep)
         seen = tries > 1 or steer > 1 or keep
         left = self.what_is_left(sketches, draws=draws, mask_prob=mask_prob, holes=holes) if seen else None
         # Of a sketch's own, wherever it stands in the list, and however large and wherever it is drawn.

@@ -21,7 +21,7 @@ from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.lattice import CELLS, MOST_POINTS
 
 MOST_OFFERS = 64  # moves to choose from: memory grows with them
-IN_USE = ("tries", "well", "steer", "least_pen_temperature")  # how a trained model draws, not what it is
+IN_USE = ("tries", "well", "steer", "keep", "least_pen_temperature")  # how a trained model draws, not what it is
 JUDGE = "sketch-a-net"  # the classifier behind Rec; every other model draws
 JUDGE_SIDE = 225  # pixels of the pictures it sees
 JUDGE_HIDDEN = 512  # of its two hidden layers; a random number for each drops it or not
@@ -87,6 +87,7 @@ class Options:
     tries: int = 1  # drawings of a sketch in use, of which the one that lies best on what is left of it is kept
     well: float = 0.0  # longer sides: a first drawing that lies nearer to what is left is kept, no other is tried
     steer: int = 1  # moves that a pen in use is offered at every step, if it is to see what is left; 1: it does not
+    keep: bool = False  # in use, of a damaged drawing: its own lines stay where nothing was lost
 
     # training
     batch: int = 256  # of all processes together

@@ -16,10 +16,11 @@ from gra2seq.errors import UserError
 from gra2seq.judging import evaluate as judging
 from gra2seq.judging.evaluate import evaluate, stored_draws, write_galleries, write_tables
 from gra2seq.judging.judge import Judge
-from gra2seq.model import untrained
+from gra2seq.model import laid_over, untrained
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import options
 from gra2seq.sketch.chamfer import chamfer
+from gra2seq.sketch.keeping import keep_lines
 from gra2seq.sketch.strokes import Sketch
 
 
@@ -70,6 +71,30 @@ def test_rows_against_a_slow_twin(data, model, judge, monkeypatch):
     assert row["chamfer"] == pytest.approx(chamfer(drawn, sketches).mean())
     assert (row["sketches"], row["gallery"], row["mask"], row["seed"]) == (count, count, 0.3, 4)
     assert row["categories"] == list(data.categories)
+
+
+def test_lines_that_are_left_can_be_judged_as_they_are(data):
+    """With `keep` only what was lost is drawn, as the slow twin puts it together; unmasked all is drawn anew."""
+    models = [untrained(options({"preset": "tiny", "max_points": 25, "keep": keep})) for keep in (False, True)]
+    anew, kept = ({row["mask"]: row for row in evaluate(m, data, name="m", masks=[0.0, 0.3])} for m in models)
+    assert [kept[mask]["keep"] for mask in (0.0, 0.3)] == [False, True]
+    assert anew[0.0]["chamfer"] == kept[0.0]["chamfer"]
+    sketches = [data.store[int(i)] for i in data.test]
+    draws = stored_draws(data, "test", len(sketches), models[1].recipe.nodes).numbers
+    drawn = models[1].draw(models[1].encode(sketches, draws=draws, mask_prob=0.3))
+    left = models[1].what_is_left(sketches, draws=draws, mask_prob=0.3)
+    healed = [
+        keep_lines(whole, laid_over(one, whole), what.lost * max(whole.box[2:]) + 2 * middle(whole))
+        for whole, one, what in zip(sketches, drawn, left, strict=True)
+    ]
+    assert kept[0.3]["chamfer"] == pytest.approx(chamfer(healed, sketches).mean())
+    assert kept[0.3]["chamfer"] < 0.8 * anew[0.3]["chamfer"]
+    assert kept[0.3]["ret"]["1"] > anew[0.3]["ret"]["1"]
+
+
+def middle(sketch):
+    left, top, width, height = sketch.box
+    return [left + width / 2, top + height / 2]
 
 
 def test_a_perfect_model_is_found_at_once(data, model, monkeypatch):

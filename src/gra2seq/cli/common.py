@@ -51,6 +51,13 @@ Steer = Annotated[
         min=1, help="A pen that sees what is left makes the best of so many moves; 1: blind. Default: the model's."
     ),
 ]
+Keep = Annotated[
+    bool | None,
+    typer.Option(
+        "--keep/--anew",
+        help="Keep the lines that are left, draw only what is missing; or all anew. Default: the model's.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
 RunFolder = Annotated[
     Path | None, typer.Argument(help="Folder of a run, or shipped; without it an untrained model is judged.")

@@ -11,6 +11,7 @@ import typer
 from gra2seq.cli.common import (
     AsJson,
     Files,
+    Keep,
     Limit,
     ModelFolder,
     Out,
@@ -61,9 +62,7 @@ def heal(
     hole: Annotated[
         list[str] | None, typer.Option(help="Rub out x,y,width,height (drawing's units); repeatable.")
     ] = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the drawing's own lines where nothing was lost, draw only the rest.")
-    ] = False,
+    keep: Keep = None,
     samples: Annotated[int, typer.Option(min=1, help="Healed versions of each sketch.")] = 1,
     temperature: Temperature = 0.24,
     tries: Tries = None,

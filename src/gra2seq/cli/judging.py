@@ -10,6 +10,7 @@ import typer
 
 from gra2seq.cli.common import (
     AsJson,
+    Keep,
     RunFolder,
     Steer,
     Tries,
@@ -40,6 +41,7 @@ def evaluate(
     tries: Tries = None,
     well: Well = None,
     steer: Steer = None,
+    keep: Keep = None,
     pen_temperature: Annotated[
         float | None, typer.Option(min=0, help="At least so warm is the pen. Default: the model's.")
     ] = None,
@@ -64,7 +66,7 @@ def evaluate(
 
     dataset = open_dataset(sources(source), name=name)
     model, title = model_or_fresh(run, preset, seed, dataset.scale, fresh)
-    drawing = {"tries": tries, "well": well, "steer": steer, "least_pen_temperature": pen_temperature}
+    drawing = {"tries": tries, "well": well, "steer": steer, "keep": keep, "least_pen_temperature": pen_temperature}
     changes = {name: value for name, value in drawing.items() if value is not None}
     model.options = options({**as_dict(model.options), **changes})
     folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)

@@ -29,7 +29,7 @@ from gra2seq.judging.recognition import recognition
 from gra2seq.judging.retrieval import ranks
 from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import FORMATS
-from gra2seq.model import STREAM, TEMPERATURE, Model
+from gra2seq.model import STREAM, TEMPERATURE, Model, kept, laid_over
 from gra2seq.options import IN_USE, Options, as_dict
 from gra2seq.sketch.chamfer import Left, chamfer
 from gra2seq.sketch.masking import Draws
@@ -147,6 +147,7 @@ def evaluate(
                     "tries": model.options.tries,
                     "well": model.options.well,
                     "steer": model.options.steer,
+                    "keep": model.options.keep and mask > 0,
                     "rec": rec.rate if rec else None,
                     "rec_by_category": rec.per_category if rec else None,
                     "ceiling": float(np.mean(originals.said == actual)) if judge else None,
@@ -193,7 +194,8 @@ def write_galleries(
     written = []
     for number, mask in enumerate(every := list(dict.fromkeys(masks)), 1):
         codes = model.encode(sketches, draws=draws[places], mask_prob=mask)
-        drawn = model.draw(codes, seed=seed, first=places, left=_left(model, sketches, draws[places], mask))
+        left = _left(model, sketches, draws[places], mask)
+        drawn = _kept(model, sketches, model.draw(codes, seed=seed, first=places, left=left), left, mask)
         damaged = [
             damaged_picture(s, model.recipe, draws[place], mask) for s, place in zip(sketches, places, strict=True)
         ]
@@ -330,7 +332,9 @@ def _judge(
         there = slice(start, start + STREAM)
         originals = [dataset.store[int(index)] for index in indices[there]]
         left = _left(model, originals, draws[there], mask)
-        drawn = model.draw(codes[there], seed=seed, first=start, left=left, progress=progress)
+        drawn = _kept(
+            model, originals, model.draw(codes[there], seed=seed, first=start, left=left, progress=progress), left, mask
+        )
         for first in range(0, len(drawn), BATCH):
             part = slice(first, min(first + BATCH, len(drawn)))
             found = _said(judge, dataset, drawn[part])
@@ -352,7 +356,19 @@ def _left(model: Model, sketches: Sequence[Sketch], draws: Floats, mask: float) 
 
 def _sees(model: Model) -> bool:
     """It draws not by the code alone, but also by what is left."""
-    return model.options.tries > 1 or model.options.steer > 1
+    return model.options.tries > 1 or model.options.steer > 1 or model.options.keep
+
+
+def _kept(
+    model: Model, originals: Sequence[Sketch], drawn: list[Sketch], left: Sequence[Left] | None, mask: float
+) -> list[Sketch]:
+    """What is judged: all that was drawn or, of damaged sketches that keep their lines, only what was missing."""
+    if not model.options.keep or mask == 0 or left is None:
+        return drawn
+    return [
+        kept(original, laid_over(one, original), what.lost)
+        for original, one, what in zip(originals, drawn, left, strict=True)
+    ]
 
 
 def _told(tell: Progress, what: str, start: int, total: int, done: int, _part: int) -> None:

@@ -2,7 +2,7 @@
 
 A row is a dict with "model", "data", "categories", "mask", "seed", "sketches", "gallery", "direction", "rec",
 "ceiling", "ret" ({"1", "10", "50"}) and "chamfer". Shares lie between 0 and 1; None where there was no judge.
-"tries", "well" and "steer" may be there too, and "rec_by_category" ({category: share}), which only JSON, CSV and
+"tries", "well", "steer", "keep" may be there too, and "rec_by_category" ({category: share}), which only JSON, CSV and
 Markdown show.
 CSV and JSON keep rows and shares, for programs; Markdown and LaTeX give per cent, mean and deviation over the seeds.
 """
@@ -25,9 +25,10 @@ Row = Mapping[str, Any]
 
 KS = ("1", "10", "50")
 # all but the seed
-SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction", "tries", "well", "steer")
-# drawings of each code; how near a first one must lie to be kept; moves a step of a pen that sees what is left
-OPTIONAL = ("tries", "well", "steer")
+SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction", "tries", "well", "steer", "keep")
+# drawings of each code; how near a first one must lie to be kept; moves a step of a pen that sees what is left; whether
+# lines that are left stay
+OPTIONAL = ("tries", "well", "steer", "keep")
 COLUMNS = (*SETTING[:4], "seed", *SETTING[4:], "rec", "ceiling", "ret", "chamfer")
 BY_CATEGORY = "rec_by_category"
 DASH = "–"
@@ -221,6 +222,8 @@ def _legend(found: Sequence[Row]) -> list[str]:
             size += f" unless the first lies within {row['well']:g} of the longer side" if row["well"] else ""
         if (row["steer"] or 1) > 1:
             size += f", the pen sees what is left and makes the best of {row['steer']} moves at every step"
+        if row["keep"]:
+            size += ", only what was lost is drawn"
         ceiling = "" if row["ceiling"] is None else f", ceiling of Rec {100 * row['ceiling']:.2f} %"
         lines.append(
             f"{row['data']} ({', '.join(row['categories'])}): {size}, the {_known(row['direction'])} sketch "
