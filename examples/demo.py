@@ -41,22 +41,24 @@ def main() -> None:
 
     started = time.perf_counter()
     model = gra2seq.load()
-    own = [(path.stem, sketch) for path in sorted(DRAWINGS.glob("*.svg")) for _, sketch in gra2seq.read(path)]
-    names = [name for name, _ in own] + [f"{category}, by rule" for category in CATEGORIES]
-    sketches = [sketch for _, sketch in own] + list(doodles(len(CATEGORIES), categories=CATEGORIES))
+    mine = [(path.stem, sketch) for path in sorted(DRAWINGS.glob("*.svg")) for _, sketch in gra2seq.read(path)]
+    names = [name for name, _ in mine] + [f"{category}, by rule" for category in CATEGORIES]
+    sketches = [sketch for _, sketch in mine] + list(doodles(len(CATEGORIES), categories=CATEGORIES))
     say.print(f"Healing {len(sketches)} drawings, each patch wiped with probability {MASK:.0%} …")
     draws = mask_draws(sketches, 0, model.recipe.nodes)
     for sketch, numbers in zip(sketches, draws, strict=True):
         there = len(damage(sketch, model.recipe.canvas, nodes=model.recipe.nodes).centres)
         numbers[numbers[:there].argmin()] = 0  # each loses one patch at the least
     healed = model.heal(sketches, mask_prob=MASK, draws=draws, seed=0, tries=TRIES)
+    kept = model.heal(sketches, mask_prob=MASK, draws=draws, seed=0, tries=TRIES, keep=True)
     redrawn = model.redraw(sketches, tries=TRIES)
     rows = []
-    for name, sketch, numbers, whole, again in zip(names, sketches, draws, healed, redrawn, strict=True):
+    for name, sketch, numbers, whole, own, again in zip(names, sketches, draws, healed, kept, redrawn, strict=True):
         cells = [
             _png(render(sketch, 320)),
             _png(damaged_picture(sketch, model.recipe, numbers, MASK, size=320)),
             _svg(write_svg(whole)),
+            _svg(write_svg(own)),
             _svg(write_svg(again)),
             _links(model, sketch),
         ]
@@ -85,7 +87,8 @@ def _links(model: gra2seq.Model, sketch: gra2seq.Sketch) -> str:
 
 
 def _page(rows: list[tuple[str, list[str]]]) -> str:
-    heads = "".join(f"<th>{name}</th>" for name in ("", "original", "damaged", "healed", "redrawn", "links"))
+    names = ("", "original", "damaged", "healed", "lines kept", "redrawn", "links")
+    heads = "".join(f"<th>{name}</th>" for name in names)
     body = "".join(
         f"<tr><th>{html.escape(category)}</th>"
         + "".join(f'<td><img src="{cell}" alt=""></td>' for cell in cells)
@@ -96,17 +99,18 @@ def _page(rows: list[tuple[str, list[str]]]) -> str:
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>gra2seq demo</title>
 <style>
-  body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem; color: #222; background: #fff; }}
+  body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 74rem; color: #222; background: #fff; }}
   table {{ border-collapse: collapse; width: 100%; }}
   th {{ font-weight: 500; color: #555; padding: .3rem; text-align: center; }}
-  td {{ border: 1px solid #e4e4e4; padding: .4rem; width: 18%; }}
+  td {{ border: 1px solid #e4e4e4; padding: .4rem; width: 15%; }}
   img {{ width: 100%; aspect-ratio: 1; object-fit: contain; display: block; }}
 </style>
 <h1>Sketches healed</h1>
 <p>The model in the package learnt from people's drawings (QuickDraw, all 345 categories). These it has never seen:
 three drawn by hand for this page, the others drawn by rule.
 Each patch was wiped with probability {MASK:.0%}, one at the least; the model draws it whole again from what is left,
-{TRIES} times, and the best one is shown.
+{TRIES} times, and the best one is shown: all lines drawn anew (healed), and with the lines that were left
+kept as they are (lines kept).
 Links join each patch (red) to the patch most like it (blue).</p>
 <table><tr>{heads}</tr>{body}</table></html>
 """

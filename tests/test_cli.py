@@ -46,6 +46,19 @@ def test_a_steered_pen_draws_otherwise(call, tmp_path, cat):
     code, out, err = call("evaluate", *data, "--mask", 0, "--tries", 1, "--steer", 3, *judged, "--json")
     assert code == 0, err
     assert [row["steer"] for row in json.loads(out)["rows"]] == [3]
+    words = ("--mask", 0, 0.3, "--tries", 2, "--well", 0.02, "--keep", *judged, "--json")
+    code, out, err = call("evaluate", *data, *words)
+    assert code == 0, err
+    assert [(row["tries"], row["well"], row["keep"]) for row in json.loads(out)["rows"]] == [
+        (2, 0.02, False),
+        (2, 0.02, True),
+    ]
+    assert call("heal", cat, "--well", -1)[0] == 2
+    for far, same in ((0, False), (9, True)):  # any first drawing lies within nine longer sides
+        first, best = (tmp_path / f"{far}-{tries}.json" for tries in (1, 3))
+        assert call("redraw", cat, "--tries", 1, "--steer", 1, "-o", first)[0] == 0
+        assert call("redraw", cat, "--tries", 3, "--steer", 1, "--well", far, "-o", best, "--seed", 0)[0] == 0
+        assert (first.read_text() == best.read_text()) == same
 
 
 def test_a_model_is_packed(call, tmp_path, tiny_run):

@@ -58,12 +58,12 @@ def load(path: str | Path | None = None, device: str = "cpu") -> Model:
 def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = None) -> Path:
     """The model or judge of a run as a folder to give away: weights in 16 bits, and a configuration without paths.
 
-    `changes` are options that say how a model draws (`tries`, `steer`, `least_pen_temperature`).
+    `changes` are options that say how a model draws (`options.IN_USE`).
     """
     run, out, changes = model_folder(run), Path(out), dict(changes or {})
     fixed = [name for name in changes if name not in IN_USE]
     if fixed:
-        raise UserError(f"{fixed[0]} belongs to the training: only {' and '.join(IN_USE)} can be set now")
+        raise UserError(f"{fixed[0]} belongs to the training: only {', '.join(IN_USE)} can be set now")
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file: name a folder for the model")
     if out.exists() and any(file.name not in PACKED for file in out.iterdir()):

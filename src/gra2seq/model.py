@@ -107,8 +107,8 @@ class Model:
         max_points: int | None = None,
         lengths: NDArray[np.integer] | None = None,
         tries: int | None = None,
-        steer: int | None = None,
         well: float | None = None,
+        steer: int | None = None,
         left: Sequence[Left] | None = None,
         progress: Callable[[int, int], None] = lambda *_: None,
     ) -> list[Sketch]:
@@ -182,7 +182,8 @@ class Model:
         )
         for i, sketch, near in zip(poor.tolist(), further, nearer, strict=True):
             drawn[i] = sketch if near < off[i] else drawn[i]
-        progress(count, count)
+        if not len(poor):
+            progress(count, count)
         return drawn
 
     def _draw(
@@ -296,13 +297,15 @@ class Model:
         With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
         With `keep` (default: the model's) a damaged sketch's own lines stay where nothing was lost, and only what is
         missing is drawn.
-        What is left also helps to draw, by `tries`, `well` and `steer` (see `draw`); with 1 and 1 the code alone does.
+        What is left also helps to draw, by `tries`, `well` and `steer` (see `draw`); the code alone draws with one try
+        and `steer` 1.
         """
         if seed < 0:
             raise UserError(f"seed={seed} must not be negative")
         if samples < 1:
             raise UserError(f"samples={samples} must be at least 1")
-        if keep and not (mask_prob or holes):
+        damaged = mask_prob > 0 or len(holes) > 0
+        if keep and not damaged:
             raise UserError("keep draws only what is missing: say what is lost, by a hole or a mask probability")
         sketches = _checked(sketches)
         if draws is None:
@@ -310,7 +313,7 @@ class Model:
         codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
         tries = self.options.tries if tries is None else tries
         steer = self.options.steer if steer is None else steer
-        keep = bool(mask_prob or holes) and (self.options.keep if keep is None else keep)
+        keep = damaged and (self.options.keep if keep is None else keep)
         seen = tries > 1 or steer > 1 or keep
         left = self.what_is_left(sketches, draws=draws, mask_prob=mask_prob, holes=holes) if seen else None
         # Of a sketch's own, wherever it stands in the list, and however large and wherever it is drawn.
@@ -326,10 +329,20 @@ class Model:
             left=None if left is None else [one for one in left for _ in range(samples)],
             progress=progress,
         )
-        healed = [laid_over(sketch, sketches[i // samples]) for i, sketch in enumerate(drawn)]
-        if not keep or left is None:
+        return [
+            self.lay(sketch, sketches[i // samples], left[i // samples] if keep and left else None)
+            for i, sketch in enumerate(drawn)
+        ]
+
+    def lay(self, drawn: Sketch, original: Sketch, left: Left | None = None) -> Sketch:
+        """A drawing of the model where it saw the original; with what is `left`, beside the lines that are."""
+        seen = as_learnt(original, self.recipe)
+        healed = laid_over(drawn, seen)
+        if left is None:
             return healed
-        return [kept(sketches[i // samples], sketch, left[i // samples].lost) for i, sketch in enumerate(healed)]
+        x, y, width, height = seen.box
+        unit = max(width, height) or self.recipe.canvas.side  # a dot is drawn in its own units
+        return keep_lines(original, healed, left.lost * unit + [x + width / 2, y + height / 2] * 2)
 
     @torch.inference_mode()
     def graph(self, sketch: Sketch, links: str | None = None) -> Graph:
@@ -374,13 +387,6 @@ def laid_over(drawn: Sketch, original: Sketch) -> Sketch:
     middle = np.array([left + width / 2, top + height / 2])
     points = drawn.points * (extent / BOX) + middle
     return Sketch(points, drawn.lengths, original.category, original.key)
-
-
-def kept(original: Sketch, healed: Sketch, lost: Doubles) -> Sketch:
-    """The original's own lines but for what was `lost` (boxes in longer sides around its middle), there `healed`'s."""
-    left, top, width, height = original.box
-    middle = np.array([left + width / 2, top + height / 2])
-    return keep_lines(original, healed, lost * max(width, height) + np.tile(middle, 2))
 
 
 def untrained(chosen: Options, scale: float = 30.0, categories: tuple[str, ...] = ()) -> Model:

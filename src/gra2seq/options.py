@@ -312,6 +312,8 @@ def _check_system(chosen: Options) -> None:
                 f"{name}={getattr(chosen, name)} is for {Options.model}; "
                 f"{chosen.model} is as its authors made it: leave {name} out"
             )
+    if chosen.mend and not (chosen.mask or chosen.mask_to):
+        raise UserError("mend=true learns from damage, and mask=0 does none: give mask, and mask_to")
     if (chosen.model in PAINTERS or chosen.paint) and chosen.picture % HALVINGS:
         raise UserError(f"picture={chosen.picture} must be a multiple of {HALVINGS} for {chosen.model}: it is painted")
     if chosen.model == "rpcl-pix2seq" and chosen.clusters < 1:

@@ -59,7 +59,7 @@ def test_masks_need_no_place_beside_the_store(data, monkeypatch):
 
 
 def test_goes_on_where_it_was_stopped(data, model, tmp_path, monkeypatch):
-    whole = evaluate(model, data, name="m", masks=[0.0, 0.3], seeds=[0, 1], keep=tmp_path / "a")
+    whole = evaluate(model, data, name="m", masks=[0.0, 0.3], seeds=[0, 1], folder=tmp_path / "a")
     kept = sorted((tmp_path / "a").glob("mask-*"))
     assert len(kept) == 4
     kept[0].unlink()
@@ -67,24 +67,24 @@ def test_goes_on_where_it_was_stopped(data, model, tmp_path, monkeypatch):
     drawn = []
     draw = type(model).draw
     monkeypatch.setattr(type(model), "draw", lambda self, *a, **k: drawn.append(1) or draw(self, *a, **k))
-    assert evaluate(model, data, name="m", masks=[0.0, 0.3], seeds=[0, 1], keep=tmp_path / "a") == whole
+    assert evaluate(model, data, name="m", masks=[0.0, 0.3], seeds=[0, 1], folder=tmp_path / "a") == whole
     assert len(drawn) == 2, "only what was missing or damaged is drawn again"
     assert Judged.load(kept[1]) is not None
 
 
 def test_what_is_finished_has_its_rows_at_once(data, model, judge, tmp_path, monkeypatch):
     """Neither model nor judge look at anything again; of damaged notes on the originals they do."""
-    first = evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, keep=tmp_path)
+    first = evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, folder=tmp_path)
     looked = []
     encode = type(model).encode
     monkeypatch.setattr(type(model), "encode", lambda self, *a, **k: looked.append(1) or encode(self, *a, **k))
     monkeypatch.setattr(type(judge), "classify", lambda *_: pytest.fail("the judge is asked again"))
-    assert evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, keep=tmp_path) == first
+    assert evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, folder=tmp_path) == first
     assert not looked
     monkeypatch.undo()
     (notes,) = tmp_path.glob("originals-*")
     notes.write_bytes(notes.read_bytes()[:50])
-    assert evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, keep=tmp_path) == first
+    assert evaluate(model, data, name="m", masks=[0.0, 0.3], judge=judge, folder=tmp_path) == first
     assert Originals.load(notes) is not None
 
 
@@ -95,13 +95,13 @@ def test_a_model_that_has_diverged_is_refused(data, model, tmp_path):
             for parameter in getattr(broken.network, part).parameters():
                 parameter.fill_(float("nan"))
         with pytest.raises(UserError, match="NaN"):
-            evaluate(broken, data, name="m", masks=[0.0], keep=tmp_path)
+            evaluate(broken, data, name="m", masks=[0.0], folder=tmp_path)
     assert not list(tmp_path.glob("mask-*")), "nothing of it is kept"
 
 
 def test_what_was_judged_with_other_tries_or_another_pen_is_not_taken(data, model, tmp_path):
     others = [untrained(replace(model.options, **how)) for how in ({"tries": 3}, {"steer": 3})]
-    rows = [evaluate(m, data, name="m", masks=[0.0], keep=tmp_path)[0] for m in (model, *others)]
+    rows = [evaluate(m, data, name="m", masks=[0.0], folder=tmp_path)[0] for m in (model, *others)]
     assert [(row["tries"], row["steer"]) for row in rows] == [(1, 1), (3, 1), (1, 3)]
     assert len(list(tmp_path.glob("mask-*"))) == 3
     assert rows[1]["chamfer"] < rows[0]["chamfer"], "of several tries the one that lies best is judged"
@@ -113,8 +113,8 @@ def test_what_was_judged_with_other_options_is_not_taken(data, model, tmp_path):
     other = copy.copy(model)
     other.options = replace(model.options, corner=1.0)
     for one in (model, other):
-        evaluate(one, data, name="m", masks=[0.0, 1e-7], keep=tmp_path)
+        evaluate(one, data, name="m", masks=[0.0, 1e-7], folder=tmp_path)
     assert len(list(tmp_path.glob("mask-*"))) == 4
     other.options = replace(model.options, threads=1, workers=5, run="moved")  # where it was trained is no matter
-    evaluate(other, data, name="m", masks=[0.0, 1e-7], keep=tmp_path)
+    evaluate(other, data, name="m", masks=[0.0, 1e-7], folder=tmp_path)
     assert len(list(tmp_path.glob("mask-*"))) == 4

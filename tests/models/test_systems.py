@@ -75,6 +75,7 @@ def test_painters_paint_the_undamaged_drawing():
         ({"glance": True, "model": "sketch-pix2seq"}, "as its authors made it"),
         ({"paint": 0.5, "model": "sketch-healer"}, "as its authors made it"),
         ({"mend": True, "model": "song"}, "as its authors made it"),
+        ({"mend": True, "mask": 0.0}, "learns from damage"),
         ({"paint": 0.5, "picture": 50}, "multiple of 16"),
         ({"model": "song", "picture": 50}, "multiple of 16"),
         ({"model": "rpcl-pix2seq", "picture": 4}, "multiple of 16"),

@@ -134,15 +134,19 @@ def test_begins_with_the_weights_of_another(tmp_path):
 
 def test_codes_are_mended_beside_a_model_that_stays_as_it_is(tmp_path):
     first = run(tmp_path / "first", max_steps=40, glance=True)
-    asked = {"glance": True, "mend": True, "mask": 0.2, "mask_to": 0.6, "learning_rate": 3e-3}
+    asked = {"glance": True, "mend": True, "mask": 0.2, "mask_to": 0.6, "learning_rate": 3e-3, "average": 0.9}
     with pytest.raises(UserError, match="start=RUN"):
         run(tmp_path / "nobody", **asked)
-    with pytest.raises(UserError, match=r"differ in encoder\.glance.*options that it was trained with"):
-        run(tmp_path / "other", **{**asked, "glance": False}, start=str(first))
+    for other in ({"glance": False}, {"spread": True}, {"links": "spatial"}):
+        (name,) = other
+        with pytest.raises(UserError, match=rf"other options \({name} is .*, there .*\): give its own"):
+            run(tmp_path / "other", **{**asked, **other}, start=str(first))
     assert not (tmp_path / "nobody").exists()
     assert not (tmp_path / "other").exists()
     mended = run(tmp_path / "mended", **asked, start=str(first), max_steps=30)
     whole = run(tmp_path / "whole", **asked, start=str(first), max_steps=60)
+    few = run(tmp_path / "few", **asked, start=str(first), max_steps=1, dataset="DS1")
+    assert gra2seq.load(few).categories == gra2seq.load(first).categories, "it is the same model"
     train(options({**TINY, **asked, "run": str(mended), "start": str(first), "max_steps": 60}), resume=True)
     assert losses(mended)[30:] == losses(whole)[30:], "it goes on as if it had not been stopped"
     valid = read_metrics(whole, "valid.jsonl")[-1]

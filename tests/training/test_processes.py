@@ -18,6 +18,7 @@ ALIKE = [
     ["cluster_form=euclidean"],
     ["cluster_form=squared"],
     ["cluster_form=cosine", "mask=0", "mask_to=0.4"],
+    ["mend=true", "mask=0.1", "mask_to=0.6", "start=TINY"],
     *(pytest.param([f"model={name}"], marks=pytest.mark.slow) for name in SYSTEMS if name != "sp-gra2seq"),
 ]
 
@@ -29,9 +30,9 @@ def free_port():
 
 
 @pytest.mark.parametrize("chosen", ALIKE, ids=lambda words: words[0])
-def test_two_processes_equal_one(tmp_path, config, chosen):
+def test_two_processes_equal_one(tmp_path, config, chosen, tiny_run):
     """Batch norm, centroids, mixtures and losses are those of the global batch."""
-    goal = ["max_steps=8", "validate_every=8", *chosen]
+    goal = ["max_steps=8", "validate_every=8", *(word.replace("TINY", str(tiny_run)) for word in chosen)]
     one, two = tmp_path / "one", tmp_path / "two"
     subprocess.run(command(config, f"run={one}", *goal), check=True, capture_output=True, timeout=120)
     environment = {**os.environ, "MASTER_PORT": free_port()}

@@ -83,7 +83,7 @@ def evaluate(
             seeds=range(seeds),
             judge=load_judge(judge) if judge else None,
             direction=direction,
-            keep=folder / "kept" if folder else None,
+            folder=folder / "kept" if folder else None,
             progress=progress,
         )
         if folder:

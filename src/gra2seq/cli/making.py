@@ -49,7 +49,7 @@ def pack(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
     changes: Annotated[
-        list[str] | None, typer.Argument(help="tries=8, well=0.015, steer=4, least_pen_temperature=0.75")
+        list[str] | None, typer.Argument(help="tries=8, well=0.015, steer=4, keep=true, least_pen_temperature=0.75")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -188,10 +188,11 @@ def prepare(
     else:
         rates = [probability] * count
         uniform = np.ones((count, nodes), np.float32) if draws is None else draws.astype(np.float32)
-    if recipe.mend and with_rows:
+    names = tuple(sketch.key for sketch in sketches)
+    if recipe.mend and with_rows:  # to learn from: each damaged, then each whole; nothing of them is drawn
         sketches, rates, uniform = [*sketches, *sketches], [*rates, *[0.0] * count], np.tile(uniform, (2, 1))
         draws = None if draws is None else uniform
-        count, generators, with_rows = 2 * count, None, False  # nothing is drawn
+        count, generators, with_rows = 2 * count, None, False
     lost = [
         damage(
             sketch,
@@ -238,7 +239,7 @@ def prepare(
         lost=_lost(lost, recipe),
         wobble=_wobble(sketches, recipe, generators),
         labels=_labels(sketches, recipe.categories),
-        names=tuple(sketch.key for sketch in sketches),
+        names=names,
     )
 
 

@@ -87,7 +87,7 @@ def ablate(
                 masks=masks,
                 seeds=seeds,
                 judge=judge,
-                keep=run / "kept",
+                folder=run / "kept",
                 progress=progress,
             )
     return rows

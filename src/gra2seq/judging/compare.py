@@ -142,7 +142,7 @@ def _one(
     model, trained = load(run), read_progress(run / LAST)
     with counting() as progress:
         rows = evaluate(
-            model, dataset, name=name, masks=masks, seeds=seeds, judge=judge, keep=run / "kept", progress=progress
+            model, dataset, name=name, masks=masks, seeds=seeds, judge=judge, folder=run / "kept", progress=progress
         )
     rates = [row["sketches_per_second"] for row in read_metrics(run)]
     steady = [rate for rate in rates if rate is not None and np.isfinite(rate)]

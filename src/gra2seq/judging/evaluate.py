@@ -29,7 +29,7 @@ from gra2seq.judging.recognition import recognition
 from gra2seq.judging.retrieval import ranks
 from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import FORMATS
-from gra2seq.model import STREAM, TEMPERATURE, Model, kept, laid_over
+from gra2seq.model import STREAM, TEMPERATURE, Model
 from gra2seq.options import IN_USE, Options, as_dict
 from gra2seq.sketch.chamfer import Left, chamfer
 from gra2seq.sketch.masking import Draws
@@ -43,6 +43,7 @@ KS = (1, 10, 50)
 DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its original (METHOD), or the other way round
 CHOICE = "lies best"  # among several tries
 STEERING = 3  # version of how the pen is steered
+KEEPING = 1  # and of how lines that are left are kept
 MASK_SEED, MASK_VERSION = 2023, 3  # of the draws of a benchmark, and of how they are made
 BATCH = 256
 UNKNOWN = -1  # the judge's word on an empty drawing
@@ -96,12 +97,12 @@ def evaluate(
     seeds: Sequence[int] = (0,),
     judge: Judge | None = None,
     direction: str = "redrawn",
-    keep: Path | None = None,
+    folder: Path | None = None,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
     """Rows of the paper's Tables 1 and 2, a row a mask and seed; shares from 0 to 1.
 
-    `keep` is a folder for what was judged: a stopped evaluation goes on there. It is known by the weights and the
+    `folder` is for what was judged: a stopped evaluation goes on there. It is known by the weights and the
     data, so that nothing of another model or of changed data is taken.
     """
     indices = _split(dataset, split)
@@ -109,8 +110,8 @@ def evaluate(
     draws = stored_draws(dataset, split, len(indices), model.recipe.nodes)
     tell = progress or (lambda *_: None)
     actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
-    who = _fingerprint(model, judge, dataset, split) if keep else ""
-    kept = keep / f"originals-{who}.safetensors" if keep else None
+    who = _fingerprint(model, judge, dataset, split) if folder else ""
+    kept = folder / f"originals-{who}.safetensors" if folder else None
     originals = Originals.load(kept) if kept else None
     if originals is None:
         codes = _codes(model, dataset, indices, draws.numbers, 0.0, tell)
@@ -122,7 +123,7 @@ def evaluate(
     for mask in dict.fromkeys(masks):
         damaged = gallery if mask == 0 else None
         for seed in dict.fromkeys(seeds):
-            kept = keep / f"mask-{mask}-seed-{seed}-{who}.safetensors" if keep else None
+            kept = folder / f"mask-{mask}-seed-{seed}-{who}.safetensors" if folder else None
             judged = Judged.load(kept) if kept else None
             if judged is None:
                 if damaged is None:  # the damage is the same for every seed
@@ -147,7 +148,7 @@ def evaluate(
                     "tries": model.options.tries,
                     "well": model.options.well,
                     "steer": model.options.steer,
-                    "keep": model.options.keep and mask > 0,
+                    "keep": _keeps(model, mask),
                     "rec": rec.rate if rec else None,
                     "rec_by_category": rec.per_category if rec else None,
                     "ceiling": float(np.mean(originals.said == actual)) if judge else None,
@@ -195,7 +196,7 @@ def write_galleries(
     for number, mask in enumerate(every := list(dict.fromkeys(masks)), 1):
         codes = model.encode(sketches, draws=draws[places], mask_prob=mask)
         left = _left(model, sketches, draws[places], mask)
-        drawn = _kept(model, sketches, model.draw(codes, seed=seed, first=places, left=left), left, mask)
+        drawn = _laid(model, sketches, model.draw(codes, seed=seed, first=places, left=left), left, mask)
         damaged = [
             damaged_picture(s, model.recipe, draws[place], mask) for s, place in zip(sketches, places, strict=True)
         ]
@@ -241,6 +242,7 @@ def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str
     what = [dataset.store.hash, dataset.name, split, model.recipe.scale, chosen, MASK_SEED, MASK_VERSION, TEMPERATURE]
     what += [CHOICE] if model.options.tries > 1 else []
     what += [STEERING] if model.options.steer > 1 else []
+    what += [KEEPING] if model.options.keep else []
     about = hashlib.sha256(json.dumps(what).encode())
     for network in (model.network, judge.network if judge else None):
         for tensor in network.state_dict().values() if network else ():
@@ -332,7 +334,7 @@ def _judge(
         there = slice(start, start + STREAM)
         originals = [dataset.store[int(index)] for index in indices[there]]
         left = _left(model, originals, draws[there], mask)
-        drawn = _kept(
+        drawn = _laid(
             model, originals, model.draw(codes[there], seed=seed, first=start, left=left, progress=progress), left, mask
         )
         for first in range(0, len(drawn), BATCH):
@@ -351,24 +353,23 @@ def _judge(
 
 
 def _left(model: Model, sketches: Sequence[Sketch], draws: Floats, mask: float) -> list[Left] | None:
-    return model.what_is_left(sketches, draws=draws, mask_prob=mask) if _sees(model) else None
+    """What helps to draw, or what is kept."""
+    wanted = model.options.tries > 1 or model.options.steer > 1 or _keeps(model, mask)
+    return model.what_is_left(sketches, draws=draws, mask_prob=mask) if wanted else None
 
 
-def _sees(model: Model) -> bool:
-    """It draws not by the code alone, but also by what is left."""
-    return model.options.tries > 1 or model.options.steer > 1 or model.options.keep
+def _keeps(model: Model, mask: float) -> bool:
+    """Lines that are left stay; where nothing is masked, all are drawn anew."""
+    return model.options.keep and mask > 0
 
 
-def _kept(
+def _laid(
     model: Model, originals: Sequence[Sketch], drawn: list[Sketch], left: Sequence[Left] | None, mask: float
 ) -> list[Sketch]:
     """What is judged: all that was drawn or, of damaged sketches that keep their lines, only what was missing."""
-    if not model.options.keep or mask == 0 or left is None:
+    if left is None or not _keeps(model, mask):
         return drawn
-    return [
-        kept(original, laid_over(one, original), what.lost)
-        for original, one, what in zip(originals, drawn, left, strict=True)
-    ]
+    return [model.lay(*three) for three in zip(drawn, originals, left, strict=True)]
 
 
 def _told(tell: Progress, what: str, start: int, total: int, done: int, _part: int) -> None:

@@ -12,13 +12,13 @@ from torch import Tensor, nn
 from gra2seq.nn.batch_norm import BatchNorm
 from gra2seq.nn.picture_cnn import PictureCNN
 
-HIDDEN = 512
+HIDDEN = 512  # as the graph's feature; not tuned
 
 
 class Mend(nn.Module):
     """Codes (B, code), pictures (B, side, side) of what is left and of what was lost, 0 to 255 -> codes (B, code).
 
-    The code of a drawing that has lost nothing stays as it is, to the last bit.
+    Where no place was lost the code stays as it is, to the last bit.
     """
 
     def __init__(self, see: PictureCNN, code: int, hidden: int = HIDDEN) -> None:
@@ -33,4 +33,4 @@ class Mend(nn.Module):
     def forward(self, code: Tensor, left: Tensor, lost: Tensor) -> Tensor:
         seen = torch.cat([self.see(torch.stack([left, lost], dim=1)), self.norm(code)], dim=-1)
         missing = self.tell(torch.relu(self.guess(seen)))
-        return torch.where((lost > 0).any(dim=-1).any(dim=-1, keepdim=True), code + missing, code)
+        return torch.where((lost > 0).flatten(1).any(dim=1, keepdim=True), code + missing, code)

@@ -40,8 +40,7 @@ class Left:
 
 def left_of(sketch: Sketch, damage: Damage) -> Left:
     canvas = damage.walk.canvas
-    boxes = np.concatenate([damage.patches, damage.holes]).astype(np.float64)
-    everything = Left(line_points(sketch), (boxes - canvas.padded / 2) / canvas.side)
+    everything = Left(line_points(sketch), (damage.boxes.astype(np.float64) - canvas.padded / 2) / canvas.side)
     return Left(everything.points[everything.tells_of(everything.points)], everything.lost)
 
 

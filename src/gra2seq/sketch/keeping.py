@@ -1,7 +1,7 @@
 """A healed drawing that keeps its own lines: outside of what was lost the original's, inside of it the drawn ones.
 
-Lines are cut exactly where they cross an edge. Where a drawn line comes out of a loss near the end of a kept one, the
-two are joined.
+Lines are cut where they cross an edge. Where a drawn line comes out of a loss near the end of a kept one, the two are
+joined.
 """
 
 from __future__ import annotations
@@ -10,61 +10,83 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gra2seq.sketch.masking import inside
+from gra2seq.sketch.masking import Flags, inside
 from gra2seq.sketch.strokes import Doubles, Sketch
 
-JOIN = 0.05  # longer sides of the original: two ends that are nearer than this are meant to be one
+JOIN = 0.05  # longer sides of the original, two pens wide: ends nearer than this are taken for one
 
-Piece = tuple[Doubles, bool, bool]  # (n, 2) points; whether its first and its last one are cuts
+Piece = tuple[Doubles, bool, bool]  # (n, 2) points; whether its first and its last one are where it was cut
 
 
 def keep_lines(original: Sketch, drawn: Sketch, boxes: Doubles) -> Sketch:
     """The original outside of the boxes (k, 4: left, top, right, bottom), in its own units, `drawn` inside of them."""
+    boxes = boxes[(boxes[:, 2:] > boxes[:, :2]).all(axis=1)]
     kept = list(_pieces(original, boxes, within=False))
     taken = _joined(list(_pieces(drawn, boxes, within=True)), kept, JOIN * max(original.box[2:]))
     points = [piece for piece, _, _ in kept] + taken
     if not points:  # all is lost, and nothing was drawn there
         return drawn
-    lengths = np.array([len(piece) for piece in points])
-    return Sketch(np.concatenate(points).astype(np.float32), lengths, original.category, original.key)
+    return Sketch.from_strokes(points, category=original.category, key=original.key)
 
 
 def _pieces(sketch: Sketch, boxes: Doubles, within: bool) -> Iterator[Piece]:
     """What lies inside, or outside, of the boxes, stroke by stroke."""
-    for stroke in np.split(sketch.points.astype(np.float64), np.cumsum(sketch.lengths)[:-1]):
-        points = _with_crossings(stroke, boxes)
+    for stroke, touched in zip(sketch.strokes, _touched(sketch, boxes).tolist(), strict=True):
+        if not touched:
+            if not within:
+                yield stroke.astype(np.float64), False, False
+            continue
+        points, crossing = _with_crossings(stroke.astype(np.float64), boxes)
         middles = (points[:-1] + points[1:]) / 2 if len(points) > 1 else points
         wanted = inside(middles, boxes) == within
         edges = np.flatnonzero(np.diff(wanted.astype(np.int8), prepend=0, append=0))
         for start, stop in edges.reshape(-1, 2).tolist():
-            yield points[start : stop + 1], start > 0, stop < len(middles)
+            there = np.arange(start, min(stop + 1, len(points)))
+            inner = ~crossing[there] | (there == there[0]) | (there == there[-1])  # from box to box nothing is cut
+            yield points[there[inner]], start > 0, stop < len(middles)
 
 
-def _with_crossings(stroke: Doubles, boxes: Doubles) -> Doubles:
-    """The stroke with a point wherever it crosses an edge of a box."""
-    start, way = stroke[:-1, None], np.diff(stroke, axis=0)[:, None]  # (m, 1, 2)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        shares = (boxes.reshape(-1, 2, 2)[None] - start[..., None, :]) / way[..., None, :]  # (m, k, low and high, axis)
-    which, box, _, axis = np.nonzero((shares > 0) & (shares < 1))
-    share = shares[(shares > 0) & (shares < 1)]
-    at = stroke[which] + share[:, None] * way[which, 0]
-    other = at[np.arange(len(at)), 1 - axis]  # along the edge
-    on_edge = (other >= boxes[box, 1 - axis]) & (other <= boxes[box, 3 - axis])
-    place = np.unique(which[on_edge] + share[on_edge])
-    every = np.concatenate([np.arange(len(stroke)), place])
-    order = np.argsort(every, kind="stable")
-    first = np.minimum(place.astype(np.int64), len(stroke) - 2)
-    crossings = stroke[first] + (place - first)[:, None] * way[first, 0] if len(place) else np.empty((0, 2))
-    points: Doubles = np.concatenate([stroke, crossings])[order]
-    return points
+def _touched(sketch: Sketch, boxes: Doubles) -> Flags:
+    """(S,) strokes whose own box meets one of the boxes: the others stay as they are."""
+    low, high = (reduce.reduceat(sketch.points, sketch.starts, axis=0) for reduce in (np.minimum, np.maximum))
+    touched = np.zeros(len(low), bool)
+    for box in boxes:
+        touched |= ((low <= box[2:]) & (high >= box[:2])).all(axis=1)
+    return touched
+
+
+def _with_crossings(stroke: Doubles, boxes: Doubles) -> tuple[Doubles, Flags]:
+    """The stroke with a point wherever it crosses an edge of a box, and which of its points are such."""
+    way = np.diff(stroke, axis=0)
+    places = [np.empty(0)]
+    for box in boxes.reshape(-1, 2, 2):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            shares = (box - stroke[:-1, None]) / way[:, None]  # (m, low and high, axis) of the way to each edge's line
+        which, side, axis = np.nonzero((shares > 0) & (shares < 1))
+        share = shares[which, side, axis]
+        along = stroke[which, 1 - axis] + share * way[which, 1 - axis]  # where the edge's line is crossed
+        on_edge = (along >= box[0, 1 - axis]) & (along <= box[1, 1 - axis])
+        places.append((which + share)[on_edge])
+    place = np.unique(np.concatenate(places))
+    which = np.minimum(place.astype(np.int64), max(len(stroke) - 2, 0))
+    crossings = stroke[which] + (place - which)[:, None] * way[which] if len(place) else np.empty((0, 2))
+    order = np.argsort(np.concatenate([np.arange(len(stroke)), place]), kind="stable")
+    return np.concatenate([stroke, crossings])[order], order >= len(stroke)
 
 
 def _joined(taken: list[Piece], kept: list[Piece], reach: float) -> list[Doubles]:
-    """Ends of taken pieces that were cut go to the nearest end of a kept one that was cut, if it is within reach."""
-    ends = [piece[at] for piece, first, last in kept for at, is_cut in ((0, first), (-1, last)) if is_cut]
-    for piece, first, last in taken if ends else ():
-        for at, is_cut in ((0, first), (-1, last)):
-            away = np.linalg.norm(np.array(ends) - piece[at], axis=1)
-            if is_cut and away.min() < reach:
-                piece[at] = ends[int(away.argmin())]
+    """Ends of taken pieces that were cut go to the nearest end of a kept one that was cut, if it is within reach.
+
+    No piece goes to the same end with both of its own.
+    """
+    ends = np.array([piece[at] for piece, *cut in kept for at in (0, -1) if cut[at]]).reshape(-1, 2)
+    for piece, *cut in taken:
+        used = -1
+        for at in (0, -1):
+            away = np.linalg.norm(ends - piece[at], axis=1) if cut[at] else np.empty(0)
+            if 0 <= used < len(away):
+                away[used] = np.inf
+            if len(away) and away.min() < reach:
+                used = int(away.argmin())
+                piece[at] = ends[used]
     return [piece for piece, _, _ in taken]

@@ -38,9 +38,14 @@ class Damage:
     patches: Boxes  # (k, 4) what is wiped around those, in drawing order
     holes: Boxes  # (h, 4) what is rubbed out besides
 
+    @property
+    def boxes(self) -> Boxes:
+        """(k + h, 4) all that is lost."""
+        return np.concatenate([self.patches, self.holes])
+
     def hits(self, points: NDArray[np.integer]) -> Flags:
         """(m, 2) -> (m,) which of the points lie where something is lost."""
-        return inside(points, np.concatenate([self.patches, self.holes]))
+        return inside(points, self.boxes)
 
     @property
     def masked(self) -> Flags:
@@ -92,8 +97,7 @@ def wipe(pixels: Pixels, boxes: Boxes) -> None:
 def wiped(lost: Damage) -> Pixels:
     """The padded canvas with the drawing that is left."""
     pixels = draw(lost.walk)
-    wipe(pixels, lost.patches)
-    wipe(pixels, lost.holes)
+    wipe(pixels, lost.boxes)
     return pixels
 
 
@@ -101,8 +105,7 @@ def lost_view(lost: Damage, side: int) -> Pixels:
     """What is lost as a small picture of 0 to 255, laid as `grey_view` lays the drawing: the share of each pixel."""
     canvas = lost.walk.canvas
     kept = np.ones((canvas.padded, canvas.padded), np.uint8)
-    wipe(kept, lost.patches)
-    wipe(kept, lost.holes)
+    wipe(kept, lost.boxes)
     return grey_view(1 - kept, canvas, side)
 
 
@@ -177,7 +180,7 @@ def survivors(sketch: Sketch, lost: Damage) -> list[NDArray[np.int64]]:
     points = lost.walk.points.astype(np.float64)
     left = ~lost.hits(lost.walk.points)
     stroke = np.repeat(np.arange(len(sketch.lengths)), sketch.lengths)
-    torn = _crosses(points[:-1], points[1:], np.concatenate([lost.patches, lost.holes]))  # the way to the next point
+    torn = _crosses(points[:-1], points[1:], lost.boxes)  # the way to the next point
     numbers = np.flatnonzero(left)
     apart = (np.diff(numbers) > 1) | (np.diff(stroke[numbers]) > 0) | torn[numbers[:-1]]
     return [piece for piece in np.split(numbers, np.flatnonzero(apart) + 1) if len(piece)]

@@ -141,6 +141,8 @@ def _train(options: Options, run: Path, dataset: Dataset, fabric: Fabric, resume
     if options.start:
         other = run if begun else model_folder(options.start)
         if not begun:
+            if options.mend:
+                manifest.check_same_model(other, options)
             _start(options, network, other, watch if fabric.is_global_zero else None)
         dataset = replace(dataset, unit=manifest.scale_of(other))  # its weights know offsets in this unit
     optimizer = torch.optim.Adam(network.parameters(), lr=options.learning_rate, betas=BETAS, eps=EPSILON, fused=True)
@@ -158,7 +160,10 @@ def _train(options: Options, run: Path, dataset: Dataset, fabric: Fabric, resume
         state = _progress(run, checkpoint.load_checkpoint(run / checkpoint.LAST, network, optimizer, average))
     fabric.barrier()  # all have read before one writes
     if fabric.is_global_zero:
-        checkpoint.write_json(run / checkpoint.CONFIG, manifest.config(options, dataset))
+        about = manifest.config(options, dataset)
+        if options.mend:  # it is the other model, whatever it learns to mend from
+            about["categories"] = manifest.categories_of(other)
+        checkpoint.write_json(run / checkpoint.CONFIG, about)
     if fabric.is_global_zero and not (state.finished and is_finished(options, state)):  # else there is nothing to do
         manifest.write(run, options, dataset, resumed_at=state.step if resume else None)
     fabric.barrier()
@@ -187,12 +192,6 @@ def _progress(run: Path, told: dict[str, Any]) -> Progress:
 def _start(options: Options, network: nn.Module, other: Path, watch: Watch | None) -> None:
     """Begin with another model's weights, and say what only one of the two has."""
     fresh, left = checkpoint.start_from(other / checkpoint.WEIGHTS, network)
-    strange = [name for name in (*fresh, *left) if not name.startswith("mend.")]
-    if options.mend and strange:
-        raise UserError(
-            f"mend=true learns beside a model that stays as it is, but {options.start} and this one differ in "
-            f"{strange[0]}: give the options that it was trained with"
-        )
     if watch is not None:
         told = [f"{how}: {', '.join(names)}" for how, names in (("new", fresh), ("left behind", left)) if names]
         watch(_note(Progress(), options, "; ".join([f"begins with the weights of {options.start}", *told])))

@@ -24,6 +24,11 @@ LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-hea
 FREE = {"run", "data", "max_steps", "max_minutes", "workers", "threads", "accelerator", "devices", "num_nodes",
         "patience", "validate_every", "save_every", "gallery", *IN_USE}  # fmt: skip
 
+# Options that say what a network is and what it sees, not how it learnt.
+THE_MODEL = ("model", "side", "pen", "nodes", "snap", "spread", "paper", "ink", "masking", "channels", "picture",
+             "glance", "stroke_hidden", "embedding", "links", "rounds", "where", "corner", "normalise", "code",
+             "clusters", "hidden", "mixtures", "position", "layer_norm", "least_log_std")  # fmt: skip
+
 
 def config(options: Options, dataset: Dataset) -> dict[str, Any]:
     """What `gra2seq.load` needs besides the weights."""
@@ -76,6 +81,19 @@ def check_same_run(run: Path, options: Options, dataset: Dataset) -> None:
         raise UserError(f"cannot resume {run} with other options ({what}): start a new run with run=…")
     if data.get("store") != dataset.store.hash:
         raise UserError(f"cannot resume {run}: its data were other drawings; give the same data=…")
+
+
+def check_same_model(other: Path, options: Options) -> None:
+    """Who learns beside a model that stays as it is must have the same one: say what differs."""
+    now, then = as_dict(options), as_dict(checked(_field(other / CONFIG, "options", dict)))
+    changed = [f"{name} is {now[name]!r}, there {then[name]!r}" for name in THE_MODEL if then[name] != now[name]]
+    if changed:
+        raise UserError(f"the model in {other} was trained with other options ({', '.join(changed)}): give its own")
+
+
+def categories_of(run: Path) -> list[str]:
+    """What a model has learnt to draw."""
+    return _field(run / CONFIG, "categories", list)
 
 
 def scale_of(run: Path) -> float:
