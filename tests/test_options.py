@@ -6,8 +6,10 @@ import pytest
 
 import gra2seq
 from gra2seq.errors import UserError
+from gra2seq.folder import SHIPPED
 from gra2seq.models import build
 from gra2seq.options import IN_USE, Options, as_dict, options, read_options
+from gra2seq.training.manifest import THE_MODEL, check_same_model
 
 
 def test_the_default_is_the_paper():
@@ -113,9 +115,13 @@ def test_every_configuration_can_be_read(path):
 
 
 def test_who_trains_on_takes_all_of_the_model_in_the_package():
-    """What the network is and how it draws: nothing of the weights is left behind, nothing of the skill."""
-    mine = read_options(Path(__file__).parents[1] / "configs" / "mine.yaml")
-    model = gra2seq.load()
-    assert build(mine).state_dict().keys() == model.network.state_dict().keys()
-    for name in ("where", "spread", "glance", "nodes", "position", *IN_USE):
-        assert getattr(mine, name) == getattr(model.options, name), name
+    """What the network is and how it draws: of the weights only the mending is left behind, which is learnt last."""
+    configs, model = Path(__file__).parents[1] / "configs", gra2seq.load()
+    mine, mend = read_options(configs / "mine.yaml"), read_options(configs / "mend.yaml")
+    tensors = model.network.state_dict().keys()
+    assert build(mine).state_dict().keys() == {name for name in tensors if not name.startswith("mend.")}
+    assert build(mend).state_dict().keys() == tensors
+    check_same_model(SHIPPED, mend)
+    for chosen in (mine, mend):
+        for name in (*THE_MODEL, *IN_USE):
+            assert getattr(chosen, name) == getattr(model.options, name), name
