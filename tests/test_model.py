@@ -132,14 +132,14 @@ def test_a_first_drawing_that_lies_well_is_kept_and_others_are_the_best_of_all(t
     off = off_what_is_left(first, how["left"], BOX)
     well = float(np.median(off))
     told, asked = [], []
-    monkeypatch.setattr("gra2seq.model._noise", lambda *about: asked.append((about[2], about[-1])) or _noise(*about))
+    monkeypatch.setattr("gra2seq.model._noise", lambda *about: asked.append(about[2][about[-1]]) or _noise(*about))
     drawn = model.draw(codes, tries=4, well=well, progress=lambda done, of: told.append((done, of)), **how)
     for one, kept, chosen, near in zip(drawn, first, best, off < well, strict=True):
         np.testing.assert_allclose(one.points, (kept if near else chosen).points, atol=1e-3)
     assert sum(not np.array_equal(kept.points, chosen.points) for kept, chosen in zip(first, best, strict=True)) > 4
     assert told == sorted(told)
     assert told.count((12, 12)) == 1
-    attempts = np.concatenate([attempt[places] for attempt, places in asked])
+    attempts = np.concatenate(asked)
     poor = int((off >= well).sum())
     assert np.bincount(attempts).tolist() == [12, poor, poor, poor], "what lies well is not tried again"
     for one, chosen in zip(model.draw(codes, tries=4, well=1e-9, **how), best, strict=True):

@@ -24,10 +24,11 @@ from gra2seq.nn.decoder import State, draw_rows
 from gra2seq.nn.proximity import LINKS
 from gra2seq.nn.steering import Sight
 from gra2seq.options import MOST_OFFERS, Options
-from gra2seq.sketch.chamfer import Left, left_of, off_what_is_left
+from gra2seq.sketch.chamfer import Left, left_of
 from gra2seq.sketch.keeping import keep_lines
 from gra2seq.sketch.masking import Hole, damage
-from gra2seq.sketch.strokes import Doubles, Floats, Ints, Sketch, from_stroke5
+from gra2seq.sketch.strokes import Floats, Ints, Sketch, from_stroke5
+from gra2seq.tries import Tries
 
 TEMPERATURE = 0.24  # released code
 MOST_ROWS = 50_000  # of strokes that are read together, padding counted
@@ -156,91 +157,35 @@ class Model:
             tries = 1  # there is one drawing
         offers = 1 if left is None or temperature == 0 else steer
 
-        def drawings(who: Ints, attempts: range, tell: Callable[[int], None]) -> tuple[list[Sketch], Doubles]:
-            return self._draw(
-                array[who],
-                numbers[who],
-                attempts,
-                None if lengths is None else np.asarray(lengths)[who],
-                None if left is None else [left[i] for i in who],
-                seed=seed,
-                temperature=temperature,
-                most=most,
-                offers=offers,
-                several=tries > 1,
-                progress=tell,
-            )
-
-        count = len(array)
-        everyone = np.arange(count)
-        if tries == 1 or left is None or well == 0:
-            return drawings(everyone, range(tries), lambda done: progress(done, count))[0]
-        drawn, off = drawings(everyone, range(1), lambda done: progress(done // 2, count))
-        poor = np.flatnonzero(off >= well)
-        further, nearer = drawings(
-            poor, range(1, tries), lambda done: progress(max(count // 2, count - len(poor) + done), count)
-        )
-        for i, sketch, near in zip(poor.tolist(), further, nearer, strict=True):
-            drawn[i] = sketch if near < off[i] else drawn[i]
-        if not len(poor):
-            progress(count, count)
-        return drawn
-
-    def _draw(
-        self,
-        codes: Tensor,
-        numbers: Ints,
-        attempts: range,
-        lengths: NDArray[np.integer] | None,
-        left: Sequence[Left] | None,
-        *,
-        seed: int,
-        temperature: float,
-        most: int,
-        offers: int,
-        several: bool,
-        progress: Callable[[int], None],
-    ) -> tuple[list[Sketch], Doubles]:
-        """The best of these attempts at each code, and how far off each lies or reads, if there are or were `several`.
-
-        `progress` is told how many are drawn.
-        """
-        tries = len(attempts)
-        drawn, off = list[Sketch](), list[Doubles]()
-        for part in _parts(len(codes), max(STREAM // tries, 1)):
-            code = codes[part].repeat_interleave(tries, dim=0)
-            number, attempt = np.repeat(numbers[part], tries), np.tile(np.array(attempts), len(code) // tries)
-            made: list[Sketch | None] = [None] * len(code)
-            sight = Sight(left[part], self.recipe.scale / BOX, tries, self.device) if left and offers > 1 else None
+        drawn: list[Sketch] = []
+        for part in _parts(len(array), max(STREAM // tries, 1)):
+            there = None if left is None else left[part]
+            code, number = array[part].repeat_interleave(tries, dim=0), np.repeat(numbers[part], tries)
+            attempt = np.tile(np.arange(tries), len(code) // tries)
+            choice = Tries(len(code) // tries, tries, there, well)
             ended = draw_rows(
                 self.network.decoder.step,
                 partial(self._begin, code),
-                len(code),
+                choice.waiting,
                 most=most,
                 temperature=temperature,
                 pen_temperature=max(temperature, self.options.least_pen_temperature),
                 noise=partial(_noise, seed, number, attempt, most, offers),
                 lengths=None if lengths is None else torch.as_tensor(np.repeat(lengths[part], tries)),
-                steer=sight,
+                steer=Sight(there, self.recipe.scale / BOX, tries, self.device) if there and offers > 1 else None,
             )
-            for count, (place, rows) in enumerate(ended, 1):
-                made[place] = self._sketch(rows)
-                progress(len(drawn) + count // tries)
-            every = [sketch for sketch in made if sketch]
-            apart = self._apart(every, code, left[part] if left else None) if several else np.zeros(len(every))
-            apart = apart.reshape(-1, tries)
-            drawn += [every[tries * place + best] for place, best in enumerate(apart.argmin(axis=1).tolist())]
-            off.append(apart.min(axis=1))
-        return drawn, np.concatenate([np.empty(0), *off])
+            for place, rows in ended:
+                choice.add(place, self._sketch(rows))
+                progress(len(drawn) + choice.settled, len(array))
+            drawn += choice.best(partial(self._off_codes, code))
+        return drawn
 
     def _begin(self, codes: Tensor, places: Tensor) -> State:
         return self.network.decoder.first_state(codes[places].to(self.device))
 
-    def _apart(self, drawn: list[Sketch], codes: Tensor, left: Sequence[Left] | None) -> Doubles:
-        """How far drawings, as many of each in a row, lie off what is left or, if that is not known, read off codes."""
-        if left is not None:
-            return off_what_is_left(drawn, [one for one in left for _ in range(len(drawn) // len(left))], BOX)
-        off: Doubles = np.linalg.norm(self.encode(drawn) - codes.numpy(), axis=1).astype(np.float64)
+    def _off_codes(self, codes: Tensor, drawn: list[Sketch]) -> Floats:
+        """(n,) how far the codes of drawings are off those they were drawn from."""
+        off: Floats = np.linalg.norm(self.encode(drawn) - codes.numpy(), axis=1)
         return off
 
     def what_is_left(

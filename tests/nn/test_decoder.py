@@ -1,5 +1,6 @@
 """The decoder against a step-by-step twin, and the sampler on a mock that says what it is asked to."""
 
+from collections import deque
 from dataclasses import replace
 
 import pytest
@@ -71,7 +72,7 @@ def begin(numbers):
 
 def run(ends, most=20, mock=None, **more):
     mock = mock or Mock(ends)
-    ended = list(draw_rows(mock, begin, len(ends), most=most, **{"temperature": 0.0, **more}))
+    ended = list(draw_rows(mock, begin, deque(range(len(ends))), most=most, **{"temperature": 0.0, **more}))
     assert sorted(number for number, _ in ended) == list(range(len(ends))), "each comes once"
     return [rows for _, rows in sorted(ended, key=lambda one: one[0])], mock
 
@@ -146,7 +147,7 @@ def test_where_sketches_end_the_next_begin(lanes, forced):
         (_, drawn), *_ = draw_rows(
             alone,
             lambda _, number=number: begin(torch.tensor([number])),
-            1,
+            deque([0]),
             most=15,
             temperature=0.7,
             noise=lambda _, number=number: luck[number : number + 1],
@@ -159,7 +160,19 @@ def test_where_sketches_end_the_next_begin(lanes, forced):
 
 
 def test_no_sketch_is_no_drawing():
-    assert list(draw_rows(Mock([]), begin, 0, most=5, temperature=0.0)) == []
+    assert list(draw_rows(Mock([]), begin, deque(), most=5, temperature=0.0)) == []
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 5])
+def test_whoever_hears_of_an_end_may_let_more_wait(lanes):
+    """Of 8 sketches those with an even number bring the next one along: also the last one that is drawn."""
+    ends = [3, 0, 7, 5, 1, 2, 6, 4]
+    waiting, found = deque([0, 2, 4]), {}
+    for number, rows in draw_rows(Mock(ends), begin, waiting, most=9, temperature=0.0, lanes=lanes):
+        found[number] = len(rows)
+        waiting.extend([number + 1] if number % 2 == 0 else [])
+        waiting.extend([6] if number == 3 else [])
+    assert found == dict(enumerate(ends))
 
 
 def test_first_row_is_the_start_of_a_sketch():

@@ -1,6 +1,7 @@
 """Moves of the steered pen against a slow twin, and what the decoder makes of them."""
 
 import math
+from collections import deque
 
 import numpy as np
 import pytest
@@ -161,7 +162,7 @@ def drawn(steer, luck, lengths, lanes):
     ended = draw_rows(
         wide(torch.tensor(lengths)),
         lambda numbers: (torch.zeros(len(numbers), dtype=torch.float64), numbers),
-        len(lengths),
+        deque(range(len(lengths))),
         most=20,
         temperature=1.0,
         noise=lambda numbers: luck[numbers],

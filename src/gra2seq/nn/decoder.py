@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import torch
@@ -84,7 +85,7 @@ def first_row(count: int, like: Tensor) -> Tensor:
 def draw_rows(
     step: Step,
     begin: Callable[[Tensor], State],
-    count: int,
+    waiting: deque[int],
     *,
     most: int,
     temperature: float,
@@ -94,15 +95,15 @@ def draw_rows(
     steer: Steer | None = None,
     lanes: int = LANES,
 ) -> Iterator[tuple[int, Tensor]]:
-    """Draw sketches 0 … count - 1, each until it ends or has `most` rows: number and rows (n, 5) of each that ended.
+    """Draw the sketches whose numbers wait, each until it ends or has `most` rows: number and rows (n, 5) when it has.
 
     No more than `lanes` are drawn at once. Where sketches have ended the next ones begin, so that products stay large
-    however long a single one goes on. `begin(numbers)` is the state that sketches start from, `noise(numbers)` their
-    randomness (k, most, offers, 4) (`mixture.make_noise`): what one gets does not depend on the others. Temperature 0
-    needs none. `lengths` sets the number of points instead of the pen's END. Of several offers `steer` makes a move;
-    whether the pen is lifted there is the first one's.
+    however long a single one goes on; whoever hears of an end may let further numbers wait. `begin(numbers)` is the
+    state that sketches start from, `noise(numbers)` their randomness (k, most, offers, 4) (`mixture.make_noise`): what
+    one gets does not depend on the others. Temperature 0 needs none. `lengths` sets the number of points instead of the
+    pen's END. Of several offers `steer` makes a move; whether the pen is lifted there is the first one's.
     """
-    number = torch.arange(min(count, lanes))  # of the sketch in each lane
+    number = _next(waiting, lanes)  # of the sketch in each lane
     state = begin(number)
     like = state[0]
     luck = None if noise is None or temperature == 0 else noise(number).to(like)
@@ -111,7 +112,6 @@ def draw_rows(
     drawn = like.new_zeros(len(number), most, 5)
     done = torch.zeros(len(number), dtype=torch.long)  # rows of each lane
     idle = torch.zeros(len(number), dtype=torch.bool)  # lanes whose sketch has ended
-    begun = len(number)
     while not idle.all():
         lane = torch.arange(len(number))
         move, state = step(row, state)
@@ -139,10 +139,9 @@ def draw_rows(
         done = (done + 1).clamp(max=most - 1)  # what an idle lane draws is nobody's
         # One at a time would read and write much for little: wait until a part of the lanes is idle.
         free = idle.nonzero()[:, 0]
-        if begun < count and len(free) * IDLE_SHARE >= len(idle):
-            free = free[: count - begun]
-            number[free] = begun + torch.arange(len(free))
-            begun += len(free)
+        if waiting and len(free) * IDLE_SHARE >= len(idle):
+            free = free[: len(waiting)]
+            number[free] = _next(waiting, len(free))
             fresh = begin(number[free])
             state = tuple(part.index_copy(0, free.to(like.device), new) for part, new in zip(state, fresh, strict=True))
             row[free] = first_row(len(free), like)
@@ -150,9 +149,13 @@ def draw_rows(
             done[free], idle[free] = 0, False
             if luck is not None and noise is not None:
                 luck[free] = noise(number[free]).to(like)
-        elif begun == count and len(free) * IDLE_SHARE >= len(idle):
+        elif not waiting and len(free) * IDLE_SHARE >= len(idle):
             stay = (~idle).nonzero()[:, 0]
             number, done, idle = number[stay], done[stay], idle[stay]
             state = tuple(part[stay] for part in state)
             row, at, drawn = row[stay], at[stay], drawn[stay]
             luck = None if luck is None else luck[stay]
+
+
+def _next(waiting: deque[int], most: int) -> Tensor:
+    return torch.tensor([waiting.popleft() for _ in range(min(len(waiting), most))], dtype=torch.long)
