@@ -49,9 +49,9 @@ def main() -> None:
     for sketch, numbers in zip(sketches, draws, strict=True):
         there = len(damage(sketch, model.recipe.canvas, nodes=model.recipe.nodes).centres)
         numbers[numbers[:there].argmin()] = 0  # each loses one patch at the least
-    healed = model.heal(sketches, mask_prob=MASK, draws=draws, seed=0, tries=TRIES)
-    kept = model.heal(sketches, mask_prob=MASK, draws=draws, seed=0, tries=TRIES, keep=True)
-    redrawn = model.redraw(sketches, tries=TRIES)
+    healed = model.heal(sketches, mask_prob=MASK, draws=draws, seed=0, tries=TRIES, well=0)
+    kept = model.heal(sketches, mask_prob=MASK, draws=draws, seed=0, tries=TRIES, well=0, keep=True)
+    redrawn = model.redraw(sketches, tries=TRIES, well=0)
     rows = []
     for name, sketch, numbers, whole, own, again in zip(names, sketches, draws, healed, kept, redrawn, strict=True):
         cells = [
