@@ -57,6 +57,8 @@ def _touched(sketch: Sketch, boxes: Doubles) -> Flags:
 
 def _with_crossings(stroke: Doubles, boxes: Doubles) -> tuple[Doubles, Flags]:
     """The stroke with a point wherever it crosses an edge of a box, and which of its points are such."""
+    if len(stroke) == 1:
+        return stroke, np.zeros(1, bool)
     way = np.diff(stroke, axis=0)
     places = [np.empty(0)]
     for box in boxes.reshape(-1, 2, 2):
@@ -68,7 +70,7 @@ def _with_crossings(stroke: Doubles, boxes: Doubles) -> tuple[Doubles, Flags]:
         on_edge = (along >= box[0, 1 - axis]) & (along <= box[1, 1 - axis])
         places.append((which + share)[on_edge])
     place = np.unique(np.concatenate(places))
-    which = np.minimum(place.astype(np.int64), max(len(stroke) - 2, 0))
+    which = np.minimum(place.astype(np.int64), len(stroke) - 2)
     crossings = stroke[which] + (place - which)[:, None] * way[which] if len(place) else np.empty((0, 2))
     order = np.argsort(np.concatenate([np.arange(len(stroke)), place]), kind="stable")
     return np.concatenate([stroke, crossings])[order], order >= len(stroke)
@@ -77,16 +79,27 @@ def _with_crossings(stroke: Doubles, boxes: Doubles) -> tuple[Doubles, Flags]:
 def _joined(taken: list[Piece], kept: list[Piece], reach: float) -> list[Doubles]:
     """Ends of taken pieces that were cut go to the nearest end of a kept one that was cut, if it is within reach.
 
-    No piece goes to the same end with both of its own.
+    No piece goes to the same end with both of its own. Only ends in the cells around are looked at.
     """
     ends = np.array([piece[at] for piece, *cut in kept for at in (0, -1) if cut[at]]).reshape(-1, 2)
+    cells: dict[tuple[int, int], list[int]] = {}
+    for number, cell in enumerate(_cells(ends, reach)):
+        cells.setdefault(cell, []).append(number)
     for piece, *cut in taken:
         used = -1
         for at in (0, -1):
-            away = np.linalg.norm(ends - piece[at], axis=1) if cut[at] else np.empty(0)
-            if 0 <= used < len(away):
-                away[used] = np.inf
+            if not cut[at]:
+                continue
+            [(x, y)] = _cells(piece[at : at + 1 or None], reach)
+            around = [n for i in (x - 1, x, x + 1) for j in (y - 1, y, y + 1) for n in cells.get((i, j), ())]
+            near = [n for n in around if n != used]
+            away = np.linalg.norm(ends[near] - piece[at], axis=1)
             if len(away) and away.min() < reach:
-                used = int(away.argmin())
+                used = near[int(away.argmin())]
                 piece[at] = ends[used]
     return [piece for piece, _, _ in taken]
+
+
+def _cells(points: Doubles, width: float) -> list[tuple[int, int]]:
+    """Column and row of each point in a grid of cells of this width."""
+    return [(int(x), int(y)) for x, y in np.floor(points / (width or 1.0)).tolist()]
