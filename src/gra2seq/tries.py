@@ -11,8 +11,6 @@ from gra2seq.data.datasets import BOX
 from gra2seq.sketch.chamfer import Left, off_what_is_left
 from gra2seq.sketch.strokes import Floats, Sketch
 
-AT_ONCE = 32  # drawings that are measured together: one by one takes three times as long
-
 
 class Tries:
     """Of several tries at each sketch the one that lies best on what is left or, where that is not known, reads best.
@@ -28,31 +26,18 @@ class Tries:
         self.off = np.full((sketches, tries), np.inf)
         self.open = np.full(sketches, 1 if self.first_alone else tries)  # drawings of each that are still to come
         self.settled = 0  # sketches
-        self.coming = len(self.waiting)  # drawings of all
-        self.ended: list[tuple[int, Sketch]] = []  # and not yet measured
 
     def add(self, number: int, drawn: Sketch) -> None:
-        """A drawing has ended. If it calls for others, they wait by the time the last one has."""
-        self.coming -= 1
-        self.ended.append((number, drawn))
-        if len(self.ended) >= min(AT_ONCE, 1 + self.coming // 8):  # towards the end nobody is kept waiting for long
-            self._measure()
-
-    def _measure(self) -> None:
-        numbers, drawn = zip(*self.ended, strict=True)
-        self.ended = []
-        off = np.zeros(len(drawn))
+        """A drawing has ended. If it calls for others, they wait now."""
+        sketch, attempt = divmod(number, self.tries)
+        self.made[number] = drawn
         if self.left is not None and self.tries > 1:
-            off = off_what_is_left(drawn, [self.left[number // self.tries] for number in numbers], BOX)
-        for number, one, far in zip(numbers, drawn, off, strict=True):
-            sketch, attempt = divmod(number, self.tries)
-            self.made[number], self.off[sketch, attempt] = one, far
-            self.open[sketch] -= 1
-            if self.first_alone and attempt == 0 and far >= self.well:
-                self.waiting.extend(range(number + 1, number + self.tries))
-                self.open[sketch] = self.tries - 1
-                self.coming += self.tries - 1
-            self.settled += int(self.open[sketch] == 0)
+            self.off[sketch, attempt] = off_what_is_left([drawn], [self.left[sketch]], BOX)[0]
+        self.open[sketch] -= 1
+        if self.first_alone and attempt == 0 and self.off[sketch, 0] >= self.well:
+            self.waiting.extend(range(number + 1, number + self.tries))
+            self.open[sketch] = self.tries - 1
+        self.settled += int(self.open[sketch] == 0)
 
     def best(self, off_code: Callable[[list[Sketch]], Floats]) -> list[Sketch]:
         """The first, if equal. `off_code` says how far off all drawings read; it is asked where nothing else tells."""

@@ -141,6 +141,6 @@ def test_a_hundred_thousand_points_and_dots_are_cut_in_no_time():
     started = time.perf_counter()
     kept = keep_lines(dots, line, boxes)
     assert keep_lines(line, dots, boxes).lengths.sum() > 50_000
-    assert time.perf_counter() - started < 40  # a few on a quiet machine; pair by pair it was minutes
+    assert time.perf_counter() - started < 40  # a few on a quiet machine
     gone = lost(line.points[:2000], boxes, 0.0)
     assert {tuple(point) for point in line.points[:2000][~gone].tolist()} <= {tuple(p) for p in kept.points.tolist()}

@@ -103,6 +103,8 @@ def wiped(lost: Damage) -> Pixels:
 
 def lost_view(lost: Damage, side: int) -> Pixels:
     """What is lost as a small picture of 0 to 255, laid as `grey_view` lays the drawing: the share of each pixel."""
+    if not len(lost.boxes):
+        return np.zeros((side, side), np.uint8)
     canvas = lost.walk.canvas
     kept = np.ones((canvas.padded, canvas.padded), np.uint8)
     wipe(kept, lost.boxes)
