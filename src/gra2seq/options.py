@@ -52,6 +52,7 @@ class Options:
     mask: float = 0.1  # of the patches in training (released code)
     mask_to: float | None = None  # each sketch of training has a rate of its own, from `mask` up to this
     masking: str = "wipe-then-crop"
+    holes: float = 0.0  # share of the sketches of training that lose a rectangle anywhere instead of patches
     stretch: float = 0.0  # in training each axis of a drawing grows or shrinks by up to this share
     turn: float = 0.0  # it is turned by up to so many degrees
     mirror: float = 0.0  # left and right change places with this probability
@@ -140,6 +141,7 @@ class Options:
             code=self.code,
             mask=(self.mask, self.mask if self.mask_to is None else self.mask_to),
             masking=self.masking,
+            holes=self.holes,
             jitter=self.jitter,
             variety=Variety(self.stretch, self.turn, self.mirror, self.drop, self.shuffle),
             random_links=self.links == "random",
@@ -286,7 +288,7 @@ def options(values: Mapping[str, Any]) -> Options:
     processes = chosen.devices * chosen.num_nodes
     if chosen.batch % processes:
         raise UserError(f"a batch of {chosen.batch} cannot be shared by {processes} processes: choose a multiple")
-    for name in ("mask", "stretch", "mirror", "drop", "shuffle", "average"):
+    for name in ("mask", "holes", "stretch", "mirror", "drop", "shuffle", "average"):
         if not 0 <= getattr(chosen, name) < 1:
             raise UserError(f"{name}={getattr(chosen, name)} must be a share or probability from 0 to below 1")
     if chosen.mask_to is not None and not chosen.mask <= chosen.mask_to < 1:

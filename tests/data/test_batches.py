@@ -6,15 +6,27 @@ import numpy as np
 import pytest
 import torch
 
-from gra2seq.data.batches import Recipe, Schedule, Share, Steps, as_learnt, normalised, prepare, stroke_rows
+from gra2seq.data.batches import (
+    Recipe,
+    Schedule,
+    Share,
+    Steps,
+    as_learnt,
+    generator,
+    normalised,
+    prepare,
+    stroke_rows,
+)
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.options import options
+from gra2seq.sketch.masking import hole_by_lot
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch, from_stroke5, to_stroke5
 
 SKETCHES = list(doodles(60, seed=9))
 RECIPE = options({"preset": "tiny", "jitter": 0.5}).recipe(scale=30.0)
+MENDED = options({"preset": "tiny", "mend": True, "mask": 0.5}).recipe(scale=30.0)
 
 
 def steps(share=Share(), batch=12, recipe=RECIPE, seed=3):  # noqa: B008 (a frozen value)
@@ -106,6 +118,55 @@ def test_each_sketch_may_have_a_rate_of_its_own():
     assert gone.std() > 1.2 * same.std()  # the rates differ, not only the luck
     again = 1 - prepare(SKETCHES[7:8], recipe, seeds=seeds[7:8]).valid.sum(dim=1) / there[7:8]
     assert again.item() == gone[7].item()  # and belong to the sketch
+
+
+def test_a_share_of_the_sketches_loses_a_hole_instead_of_patches():
+    mended = replace(MENDED, holes=0.5)
+    sketches, seeds = SKETCHES, [(1, i) for i in range(60)]
+    batch = prepare(sketches, mended, seeds=seeds)
+    masked = prepare(sketches, replace(mended, holes=0.0), seeds=seeds)
+    holes = [
+        hole_by_lot(sketch, lot) if lot.random() < 0.5 else None
+        for sketch, lot in ((sketch, after_the_masks(*seed)) for sketch, seed in zip(sketches, seeds, strict=True))
+    ]
+    assert 18 < sum(hole is not None for hole in holes) < 42
+    for number, hole in enumerate(holes):
+        alone = None if hole is None else prepare([sketches[number]], mended, holes=[hole], with_rows=False)
+        for name in ("lost", "pictures", "valid"):
+            expected = getattr(masked, name)[number] if alone is None else getattr(alone, name)[0]
+            assert torch.equal(getattr(batch, name)[number], expected), (name, number)
+    assert not batch.lost[60:].any(), "those to be compared with are whole"
+
+
+def after_the_masks(*seed):
+    lot = generator(*seed)
+    lot.random(RECIPE.nodes, dtype=np.float32)
+    return lot
+
+
+def test_holes_by_lot_lie_anywhere_and_have_all_sizes():
+    sketch = Sketch(np.array([[10, 20], [110, 70]]), np.array([2]))
+    left, top, width, height = np.array([hole_by_lot(sketch, generator(i)) for i in range(400)]).T
+    for sides in (width, height):
+        assert 15 <= sides.min() < 17
+        assert 58 < sides.max() <= 60
+    assert abs(np.corrcoef(width, height)[0, 1]) < 0.15
+    for middle, low, high in ((left + width / 2, 10, 110), (top + height / 2, 20, 70)):
+        counts, _ = np.histogram(middle, bins=5, range=(low, high))
+        assert counts.sum() == 400
+        assert counts.min() > 50
+
+
+def test_each_sketch_may_have_holes_of_its_own():
+    own = [[(0, 0, 9, 9)], [], [(0, 0, 9, 9), (50, 50, 9, 9)]]
+    batch = prepare(SKETCHES[:3], MENDED, holes=own, with_rows=False)
+    for number, holes in enumerate(own):
+        alone = prepare([SKETCHES[number]], MENDED, holes=holes, with_rows=False)
+        assert torch.equal(batch.lost[number], alone.lost[0])
+    assert not batch.lost[1].any()
+    for wrong in (own[:2], [[(0, 0, 9)], [], []], [(0, 0, 9)], [[(0, 0, 9, 9)], (1, 2, 3, 4), []]):
+        with pytest.raises(UserError, match="a list of such lists for each of 3 sketches"):
+            prepare(SKETCHES[:3], MENDED, holes=wrong, with_rows=False)
 
 
 @pytest.mark.parametrize("points", [[[5, 5]], [[5, 5], [5, 5], [5, 5]]])

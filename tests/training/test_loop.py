@@ -134,7 +134,7 @@ def test_begins_with_the_weights_of_another(tmp_path):
 
 def test_codes_are_mended_beside_a_model_that_stays_as_it_is(tmp_path):
     first = run(tmp_path / "first", max_steps=40, glance=True)
-    asked = {"glance": True, "mend": True, "mask": 0.2, "mask_to": 0.6, "learning_rate": 3e-3, "average": 0.9}
+    asked = {"glance": True, "mend": True, "mask": 0.4, "holes": 0.5, "learning_rate": 3e-3, "average": 0.9}
     with pytest.raises(UserError, match="start=RUN"):
         run(tmp_path / "nobody", **asked)
     for other in ({"glance": False}, {"spread": True}, {"links": "spatial"}):

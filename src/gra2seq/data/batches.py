@@ -29,8 +29,11 @@ from gra2seq.sketch.canvas import Canvas, draw, grey_view
 from gra2seq.sketch.masking import (
     Damage,
     Hole,
+    Holes,
     cut_up,
     damage,
+    hole_by_lot,
+    holes_of_each,
     lattice_on,
     look_by_lattice,
     lost_view,
@@ -57,6 +60,7 @@ class Recipe:
     code: int = 128
     mask: tuple[float, float] = (0.1, 0.1)  # least and largest probability that a patch is wiped in training
     masking: str = "wipe-then-crop"
+    holes: float = 0.0  # share of the sketches of training that lose a rectangle anywhere instead
     jitter: float = 0.0  # each point is moved by up to this many pixels in training (dequantising)
     variety: Variety = field(default_factory=Variety)  # of what is learnt from
     random_links: bool = False
@@ -169,12 +173,12 @@ def prepare(
     seeds: Sequence[Sequence[int]] | None = None,
     draws: NDArray[np.floating] | None = None,
     probability: float = 0.0,
-    holes: Sequence[Hole] = (),
+    holes: Holes = (),
     with_rows: bool = True,
 ) -> Batch:
     """Draw, damage, cut and number sketches.
 
-    In training every sketch has a seed, which gives mask, variety, noise and jitter. In use `draws` (B, N) below
+    In training every sketch has a seed, which gives mask, hole, variety, noise and jitter. In use `draws` (B, N) below
     `probability` and `holes` say what is masked, and the code has no noise.
     """
     count, nodes = len(sketches), recipe.nodes
@@ -188,9 +192,14 @@ def prepare(
     else:
         rates = [probability] * count
         uniform = np.ones((count, nodes), np.float32) if draws is None else draws.astype(np.float32)
+    rubbed = holes_of_each(holes, count)
+    if generators is not None and recipe.holes:
+        rubbed = holes_by_lot(sketches, recipe, generators)
+        rates = [0.0 if there else rate for there, rate in zip(rubbed, rates, strict=True)]
     names = tuple(sketch.key for sketch in sketches)
     if recipe.mend and with_rows:  # to learn from: each damaged, then each whole; nothing of them is drawn
         sketches, rates, uniform = [*sketches, *sketches], [*rates, *[0.0] * count], np.tile(uniform, (2, 1))
+        rubbed = [*rubbed, *[()] * count]
         draws = None if draws is None else uniform
         count, generators, with_rows = 2 * count, None, False
     lost = [
@@ -200,7 +209,7 @@ def prepare(
             None if draws is None else draws[number],
             rates[number],
             nodes=nodes,
-            holes=holes,
+            holes=rubbed[number],
         )
         for number, sketch in enumerate(sketches if not recipe.augment else ())  # a judge sees no damage
     ]
@@ -241,6 +250,16 @@ def prepare(
         labels=_labels(sketches, recipe.categories),
         names=names,
     )
+
+
+def holes_by_lot(
+    sketches: Sequence[Sketch], recipe: Recipe, generators: Sequence[np.random.Generator]
+) -> list[Sequence[Hole]]:
+    """A hole in each sketch whose lot it is to have one, as often as the recipe says."""
+    return [
+        [hole_by_lot(sketch, random)] if random.random() < recipe.holes else []
+        for sketch, random in zip(sketches, generators, strict=True)
+    ]
 
 
 def _pictures(

@@ -26,6 +26,8 @@ from gra2seq.whole import whole_file
 Flags = NDArray[np.bool_]
 Boxes = NDArray[np.int64]  # (k, 4)
 Hole = tuple[float, float, float, float]  # left, top, width, height in the sketch's own units
+Holes = Sequence[Hole] | Sequence[Sequence[Hole]]  # the same of all sketches, or a list for each
+HOLE_SIDES = 0.15, 0.6  # longer sides of the sketch: least and largest width, and height, of a hole by lot
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,31 @@ def damage(
     patches = np.concatenate([corner, corner + size], axis=1).clip(0, canvas.padded)
     rubbed = np.array([_on_canvas(hole, sketch, canvas) for hole in holes], np.int64).reshape(-1, 4)
     return Damage(walk, at, drawn, patches, rubbed)
+
+
+def hole_at(sketch: Sketch, place: Sequence[float], size: Sequence[float]) -> Hole:
+    """A hole whose middle lies at `place`, shares of the sketch's box; its size is told in longer sides of it."""
+    left, top, width, height = sketch.box
+    extent = max(width, height) or 1.0
+    (x, y), (wide, high) = place, size
+    return left + x * width - wide * extent / 2, top + y * height - high * extent / 2, wide * extent, high * extent
+
+
+def hole_by_lot(sketch: Sketch, random: np.random.Generator) -> Hole:
+    """Anywhere in the sketch, whatever lies there: unlike masked patches it tells nothing of the pen's way."""
+    place, size = random.random(2), random.uniform(*HOLE_SIDES, 2)
+    return hole_at(sketch, place.tolist(), size.tolist())
+
+
+def holes_of_each(holes: Holes, count: int) -> list[Sequence[Hole]]:
+    """The holes of each of `count` sketches, where one list may be told for all."""
+    if all(np.shape(hole) == (4,) for hole in holes):
+        return [holes] * count  # type: ignore[list-item]
+    if len(holes) != count or any(np.shape(hole) != (4,) for own in holes for hole in own):
+        raise UserError(
+            f"holes must be a list of (left, top, width, height), or a list of such lists for each of {count} sketches"
+        )
+    return list(holes)  # type: ignore[arg-type]
 
 
 def wipe(pixels: Pixels, boxes: Boxes) -> None:

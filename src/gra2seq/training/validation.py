@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from gra2seq.data.batches import prepare
+from gra2seq.data.batches import generator, holes_by_lot, prepare
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
@@ -69,11 +69,15 @@ class Validation:
         for start in range(0, len(self.indices), size):
             part = slice(start, start + size)
             sketches = [self.dataset.store[int(i)] for i in self.indices[part]]
+            lots = [generator(VALID_SEED, number) for number in range(start, start + len(sketches))]
+            holes = holes_by_lot(sketches, self.recipe, lots)
+            whole = np.array([len(own) == 0 for own in holes])  # the others are not masked besides
             batch = prepare(
                 sketches,
                 self.recipe,
-                draws=self.draws[part],
+                draws=np.where(whole[:, None], self.draws[part], 1),
                 probability=self.recipe.mean_mask,
+                holes=holes,
                 with_rows=self.with_rows,
             )
             terms, figures = self.network(batch.to(device))
