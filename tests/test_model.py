@@ -299,7 +299,7 @@ def test_a_dense_drawing_is_seen_as_the_simplified_one(tiny_run):
         assert np.array_equal(model.encode([dense], **damage), model.encode([thin], **damage))
     graph = model.graph(dense).nodes
     assert np.array_equal(graph.centres, model.graph(thin).nodes.centres)
-    first_points = prepare([dense], model.recipe, with_rows=False).centres[0]
+    first_points = prepare([dense], model.recipe, learning=False).centres[0]
     assert np.ptp(graph.centres[0].numpy(), axis=0).max() > 2 * np.ptp(first_points.numpy(), axis=0).max()
     assert model.heal([dense])[0].parts == ()
 

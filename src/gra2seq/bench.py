@@ -101,7 +101,7 @@ def encoder(sketches: list[Sketch]) -> dict[str, float]:
     """The patch CNN forward and backward: distinct blocks against plain convolutions, sketches a second."""
     cnn = PatchCNN()
     recipe = Recipe()
-    blocks = prepare(sketches, recipe, with_rows=False).blocks
+    blocks = prepare(sketches, recipe).blocks
     views = [torch.from_numpy(look(sketch, recipe.canvas).views.copy()) for sketch in sketches]
     pixels = torch.cat(views)
 
@@ -133,7 +133,7 @@ def encoder_difference(cnn: PatchCNN, sketches: list[Sketch], fast: bool = True)
     themselves further from the truth than the distinct blocks are (`fast=False` tells how far).
     """
     recipe = Recipe()
-    batch = prepare(sketches, recipe, with_rows=False)
+    batch = prepare(sketches, recipe)
     pixels = torch.cat([torch.from_numpy(look(sketch, recipe.canvas).views.copy()) for sketch in sketches])
     features = cnn(batch.blocks) if fast else cnn.plain(pixels)
     ours = [features.detach().double(), *_backward(cnn, features)]

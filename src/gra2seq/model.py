@@ -76,7 +76,7 @@ class Model:
                 draws=None if draws is None else draws[part],
                 probability=mask_prob,
                 holes=holes,
-                with_rows=False,
+                learning=False,
             )
 
         for part, batch in _ahead(prepared, self._shares(sketches)):
@@ -297,7 +297,7 @@ class Model:
             raise UserError(f"{self.options.model} links no patches: it has no graph")
         recipe = replace(self.recipe, random_links=links == "random" or self.recipe.random_links)
         (sketch,) = _checked([sketch])
-        batch = prepare([as_learnt(sketch, recipe)], recipe, with_rows=False).to(self.device)
+        batch = prepare([as_learnt(sketch, recipe)], recipe, learning=False).to(self.device)
         trained = encoder.link
         encoder.link = LINKS[links] if links else trained
         try:

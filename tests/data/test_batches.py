@@ -131,7 +131,7 @@ def test_a_share_of_the_sketches_loses_a_hole_instead_of_patches():
     ]
     assert 18 < sum(hole is not None for hole in holes) < 42
     for number, hole in enumerate(holes):
-        alone = None if hole is None else prepare([sketches[number]], mended, holes=[hole], with_rows=False)
+        alone = None if hole is None else prepare([sketches[number]], mended, holes=[hole], learning=False)
         for name in ("lost", "pictures", "valid"):
             expected = getattr(masked, name)[number] if alone is None else getattr(alone, name)[0]
             assert torch.equal(getattr(batch, name)[number], expected), (name, number)
@@ -159,14 +159,14 @@ def test_holes_by_lot_lie_anywhere_and_have_all_sizes():
 
 def test_each_sketch_may_have_holes_of_its_own():
     own = [[(0, 0, 9, 9)], [], [(0, 0, 9, 9), (50, 50, 9, 9)]]
-    batch = prepare(SKETCHES[:3], MENDED, holes=own, with_rows=False)
+    batch = prepare(SKETCHES[:3], MENDED, holes=own, learning=False)
     for number, holes in enumerate(own):
-        alone = prepare([SKETCHES[number]], MENDED, holes=holes, with_rows=False)
+        alone = prepare([SKETCHES[number]], MENDED, holes=holes, learning=False)
         assert torch.equal(batch.lost[number], alone.lost[0])
     assert not batch.lost[1].any()
     for wrong in (own[:2], [[(0, 0, 9)], [], []], [(0, 0, 9)], [[(0, 0, 9, 9)], (1, 2, 3, 4), []]):
         with pytest.raises(UserError, match="a list of such lists for each of 3 sketches"):
-            prepare(SKETCHES[:3], MENDED, holes=wrong, with_rows=False)
+            prepare(SKETCHES[:3], MENDED, holes=wrong, learning=False)
 
 
 @pytest.mark.parametrize("points", [[[5, 5]], [[5, 5], [5, 5], [5, 5]]])

@@ -139,7 +139,7 @@ def test_trained_by_the_same_loop_and_saved_with_its_categories(tmp_path):
     assert about["sketches"] > 0
     assert about["categories"] == list(judge.categories)
     given = pack(run, tmp_path / "given")
-    pictures = prepare(sketches, judge.recipe, with_rows=False).pictures
+    pictures = prepare(sketches, judge.recipe, learning=False).pictures
     with torch.no_grad():
         same, said = (one.network.logits(pictures) for one in (load_judge(given), judge))
     assert torch.allclose(same, said, atol=0.02)

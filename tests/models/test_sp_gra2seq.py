@@ -22,7 +22,7 @@ def test_sp_gra2seq_can_learn_to_paint_and_does_not_in_use():
     terms["picture"].backward()
     assert network.encoder.graph.embed.weights[0].grad.abs().max() > 0
     assert "picture" not in build(tiny("sp-gra2seq"))(batch_for(tiny("sp-gra2seq")))[0]
-    assert prepare(SKETCHES, chosen.recipe(30.0), with_rows=False).painted.numel() == 0
+    assert prepare(SKETCHES, chosen.recipe(30.0), learning=False).painted.numel() == 0
 
 
 def test_a_glance_adds_to_the_code_once_it_has_learnt():
@@ -79,10 +79,10 @@ def test_mending_is_all_that_is_learnt_and_whole_drawings_keep_their_codes():
 def test_in_use_what_was_lost_is_told_and_nothing_comes_twice():
     recipe = tiny("sp-gra2seq", mend=True).recipe(30.0)
     draws = np.zeros((8, 8))
-    batch = prepare(SKETCHES, recipe, draws=draws, probability=0.5, with_rows=False)
+    batch = prepare(SKETCHES, recipe, draws=draws, probability=0.5, learning=False)
     assert len(batch) == len(SKETCHES)
     assert batch.lost.flatten(1).any(dim=1).all()
-    assert not prepare(SKETCHES, recipe, with_rows=False).lost.any()
+    assert not prepare(SKETCHES, recipe, learning=False).lost.any()
     x, y, width, height = SKETCHES[0].box
-    hole = prepare(SKETCHES[:1], recipe, holes=[(x, y, width / 2, height)], with_rows=False).lost[0]
+    hole = prepare(SKETCHES[:1], recipe, holes=[(x, y, width / 2, height)], learning=False).lost[0]
     assert hole[:, : recipe.picture // 4].float().mean() > 3 * hole[:, -recipe.picture // 4 :].float().mean()

@@ -25,7 +25,7 @@ from gra2seq.data.datasets import BOX
 from gra2seq.errors import UserError
 from gra2seq.nn.patch_cnn import Blocks
 from gra2seq.sketch.augment import Variety, picture
-from gra2seq.sketch.canvas import Canvas, draw, grey_view
+from gra2seq.sketch.canvas import Canvas, Pixels, draw, grey_view
 from gra2seq.sketch.masking import (
     Damage,
     Hole,
@@ -174,12 +174,13 @@ def prepare(
     draws: NDArray[np.floating] | None = None,
     probability: float = 0.0,
     holes: Holes = (),
-    with_rows: bool = True,
+    learning: bool = True,
 ) -> Batch:
     """Draw, damage, cut and number sketches.
 
     In training every sketch has a seed, which gives mask, hole, variety, noise and jitter. In use `draws` (B, N) below
-    `probability` and `holes` say what is masked, and the code has no noise.
+    `probability` and `holes` say what is masked, and the code has no noise. What is not for `learning` comes without
+    the rows, and without what gradients need.
     """
     count, nodes = len(sketches), recipe.nodes
     generators = [generator(*seed) for seed in seeds] if seeds is not None else None
@@ -197,11 +198,11 @@ def prepare(
         rubbed = holes_by_lot(sketches, recipe, generators)
         rates = [0.0 if there else rate for there, rate in zip(rubbed, rates, strict=True)]
     names = tuple(sketch.key for sketch in sketches)
-    if recipe.mend and with_rows:  # to learn from: each damaged, then each whole; nothing of them is drawn
+    if recipe.mend and learning:  # to learn from: each damaged, then each whole; nothing of them is drawn
         sketches, rates, uniform = [*sketches, *sketches], [*rates, *[0.0] * count], np.tile(uniform, (2, 1))
         rubbed = [*rubbed, *[()] * count]
         draws = None if draws is None else uniform
-        count, generators, with_rows = 2 * count, None, False
+        count, generators, learning = 2 * count, None, False
     lost = [
         damage(
             sketch,
@@ -218,12 +219,14 @@ def prepare(
     centres = np.zeros((count, slots, 2), np.float32)
     cut: list[Leaves] = []
     places: list[Ints] = []
+    greys: list[Pixels] = []
     views = np.empty((1 + slots, recipe.canvas.patch, recipe.canvas.patch), np.uint8) if recipe.patches else None
     for number, gone in enumerate(lost):
+        left = None  # what is left, drawn
         if recipe.patches:
             seen = look_by_lattice(gone, recipe.cells, views) if recipe.cells else cut_up(gone, recipe.masking, views)
             cut.append(leaves(seen.views))
-            there = len(seen.centres)
+            left, there = seen.canvas, len(seen.centres)
             places.append(number * (1 + slots) + np.arange(1 + there))
             valid[number, :there] = ~seen.masked
             centres[number, :there] = seen.centres
@@ -231,20 +234,22 @@ def prepare(
             points = lattice_on(gone)
             valid[number, : len(points)] = True
             centres[number, : len(points)] = points
+        if recipe.picture:
+            greys.append(grey_view(wiped(gone) if left is None else left, recipe.canvas, recipe.picture))
     strokes, stroke_rows_ = _survivors(sketches, lost, recipe)
     return Batch(
-        blocks=Blocks.of(number_blocks(together(cut), recipe.skip_blank)) if cut else NO_BLOCKS,
+        blocks=Blocks.of(number_blocks(together(cut), recipe.skip_blank, gradient=learning)) if cut else NO_BLOCKS,
         places=torch.from_numpy(np.concatenate(places)) if places else torch.empty(0, dtype=torch.int64),
         valid=torch.from_numpy(valid),
         centres=torch.from_numpy(centres),
         uniform=torch.from_numpy(uniform),
         links=_links(sketches, generators, slots) if recipe.random_links else None,
         noise=_stack([g.standard_normal(recipe.code, dtype=np.float32) for g in generators]) if generators else None,
-        rows=_rows(sketches, recipe, generators) if with_rows else torch.zeros(count, 1, 5),
+        rows=_rows(sketches, recipe, generators) if learning else torch.zeros(count, 1, 5),
         strokes=strokes,
         stroke_rows=stroke_rows_,
-        pictures=_pictures(sketches, lost, recipe, generators),
-        painted=_painted(lost, recipe, with_rows),
+        pictures=_pictures(sketches, greys, recipe, generators),
+        painted=_painted(lost, recipe, learning),
         lost=_lost(lost, recipe),
         wobble=_wobble(sketches, recipe, generators),
         labels=_labels(sketches, recipe.categories),
@@ -264,14 +269,15 @@ def holes_by_lot(
 
 def _pictures(
     sketches: Sequence[Sketch],
-    lost: Sequence[Damage],
+    greys: list[Pixels],
     recipe: Recipe,
     generators: list[np.random.Generator] | None,
 ) -> Tensor:
+    """What is left of each; for a judge each as it is, or changed a little."""
     if recipe.picture == 0:
         return torch.empty(len(sketches), 0, 0, dtype=torch.uint8)
     if not recipe.augment:
-        return torch.from_numpy(np.stack([grey_view(wiped(gone), recipe.canvas, recipe.picture) for gone in lost]))
+        return torch.from_numpy(np.stack(greys))
     changes = generators if generators is not None else [None] * len(sketches)
     drawn = [picture(s, recipe.picture, change) for s, change in zip(sketches, changes, strict=True)]
     return torch.from_numpy(np.stack(drawn))

@@ -29,7 +29,7 @@ class Judge:
         device = next(self.network.parameters()).device
         found = [torch.empty(0, dtype=torch.int64)]
         for start in range(0, len(sketches), BATCH):
-            batch = prepare(sketches[start : start + BATCH], self.recipe, with_rows=False)
+            batch = prepare(sketches[start : start + BATCH], self.recipe, learning=False)
             found.append(self.network.logits(batch.pictures.to(device)).argmax(dim=-1).cpu())
         return torch.cat(found).numpy()
 

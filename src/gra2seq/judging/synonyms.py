@@ -219,7 +219,7 @@ def _nodes(model: Model, sketches: Sequence[Sketch], first: int) -> Nodes:
     encoder = next((part for part in model.network.modules() if isinstance(part, GraphEncoder)), None)
     if encoder is None:
         raise UserError(f"{model.options.model} links no patches: it has no graph")
-    batch = prepare(sketches, replace(model.recipe, random_links=True), with_rows=False)
+    batch = prepare(sketches, replace(model.recipe, random_links=True), learning=False)
     graph: Graph = encoder(batch.to(model.device))
     wrong = torch.nonzero(~torch.isfinite(graph.nodes.features).flatten(1).all(dim=1))
     if len(wrong):

@@ -36,8 +36,8 @@ class Level:
     children: Tensor
     quarters: tuple[int, int, int, int]
     parent_pairs: Sums
-    pair_parents: Sums
-    child_pairs: Sums
+    pair_parents: Sums | None  # for the gradient
+    child_pairs: Sums | None
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Blocks:
                 torch.from_numpy(level.children),
                 level.quarters,
                 sums(level.parent_pairs),
-                sums(level.pair_parents),
-                sums(level.child_pairs),
+                None if level.pair_parents is None else sums(level.pair_parents),
+                None if level.child_pairs is None else sums(level.child_pairs),
             )
             for level in blocks.levels
         )
@@ -73,8 +73,8 @@ class Blocks:
                 level.children.to(device),
                 level.quarters,
                 sums(level.parent_pairs),
-                sums(level.pair_parents),
-                sums(level.child_pairs),
+                None if level.pair_parents is None else sums(level.pair_parents),
+                None if level.child_pairs is None else sums(level.child_pairs),
             )
             for level in self.levels
         )
@@ -160,6 +160,8 @@ class _Quarters(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         gathered, by_quarter, result = ctx.saved_tensors
         level: Level = ctx.level
+        if level.pair_parents is None or level.child_pairs is None:
+            raise ValueError("these blocks were numbered for use, without what a gradient needs")
         if ctx.relu:
             grad = torch.ops.aten.threshold_backward(grad, result, 0)
         products = level.pair_parents.of(grad.contiguous())  # (pairs, O)

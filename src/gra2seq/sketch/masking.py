@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.canvas import Canvas, Pixels, Walk, draw, grey_view, pen_walk, whole_view
+from gra2seq.sketch.canvas import Canvas, Pixels, Walk, draw, pen_walk, whole_view
 from gra2seq.sketch.lattice import MOST_POINTS, VIEW, lattice_centres, lattice_points
 from gra2seq.sketch.patches import NODES, Centres, centres, crop, snapped, window
 from gra2seq.sketch.strokes import Sketch
@@ -129,13 +129,22 @@ def wiped(lost: Damage) -> Pixels:
 
 
 def lost_view(lost: Damage, side: int) -> Pixels:
-    """What is lost as a small picture of 0 to 255, laid as `grey_view` lays the drawing: the share of each pixel."""
-    if not len(lost.boxes):
+    """What is lost as a small picture of 0 to 255, laid as `grey_view` lays the drawing: the share of each pixel.
+
+    The edges of all boxes cut the canvas into a few cells, each of them lost or not; no pixel is touched.
+    """
+    boxes = lost.boxes
+    if not len(boxes):
         return np.zeros((side, side), np.uint8)
     canvas = lost.walk.canvas
-    kept = np.ones((canvas.padded, canvas.padded), np.uint8)
-    wipe(kept, lost.boxes)
-    return grey_view(1 - kept, canvas, side)
+    boxes = (boxes - canvas.pad).clip(0, canvas.inner)
+    across, down = (np.unique(boxes[:, axis::2]) for axis in (0, 1))  # nothing beyond them is lost
+    corners = np.stack(np.meshgrid(across[:-1], down[:-1]), axis=-1).reshape(-1, 2)
+    gone = inside(corners, boxes).reshape(len(down) - 1, len(across) - 1)
+    edges = np.linspace(0, canvas.inner, side + 1)[:, None]
+    share_y, share_x = (np.diff(cuts.clip(edges[:-1], edges[1:]), axis=1) for cuts in (down, across))  # (side, cells)
+    share = share_y @ gone @ share_x.T * (side / canvas.inner) ** 2
+    return np.rint(share * 255).astype(np.uint8)
 
 
 def wipe_then_crop(lost: Damage, into: Pixels) -> Pixels:

@@ -40,8 +40,8 @@ class Level:
     children: Numbers  # (pairs,) block of half the size, grouped by quarter
     quarters: tuple[int, int, int, int]  # how many pairs each quarter position has
     parent_pairs: Sums  # a block's feature is the sum of these pairs' products
-    pair_parents: Sums  # the same, read backwards, for the gradient
-    child_pairs: Sums  # which pairs a child is in, for the gradient
+    pair_parents: Sums | None  # the same, read backwards, for the gradient
+    child_pairs: Sums | None  # which pairs a child is in, for the gradient
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,11 @@ def together(parts: list[Leaves]) -> Leaves:
     return Leaves(np.concatenate(places), np.concatenate([p.words for p in parts]), int(before[-1]), side)
 
 
-def number_blocks(leaves: Leaves, skip_blank: bool = True) -> Blocks:
-    """Number the distinct blocks of every size. `skip_blank`: paper is 0, so a blank block's feature is 0."""
+def number_blocks(leaves: Leaves, skip_blank: bool = True, gradient: bool = True) -> Blocks:
+    """Number the distinct blocks of every size. `skip_blank`: paper is 0, so a blank block's feature is 0.
+
+    What only a gradient needs is left out where there is none.
+    """
     words, numbers = np.unique(leaves.words, return_inverse=True)
     words4 = _quarters_of_words(words)  # (n8, 4) 16-bit words of 4 x 4 pixels
     quarters8, distinct4 = _number_small(words4)
@@ -108,7 +111,7 @@ def number_blocks(leaves: Leaves, skip_blank: bool = True) -> Blocks:
         levels.append(level)
         current = inverse + 1
     built = tuple(
-        _level(np.concatenate([np.zeros((1, QUARTERS), np.int32), level]), count, skip_blank)
+        _level(np.concatenate([np.zeros((1, QUARTERS), np.int32), level]), count, skip_blank, gradient)
         for level, count in zip(levels, counts, strict=True)
     )
     return Blocks(built, table)
@@ -183,7 +186,7 @@ def _unpack(keys: NDArray[np.uint64], bits: np.uint64, columns: int) -> Numbers:
     return np.stack([(keys >> (bits * np.uint64(c))) & mask for c in range(columns)], axis=1).astype(np.int32)
 
 
-def _level(blocks: Numbers, children: int, skip_blank: bool) -> Level:
+def _level(blocks: Numbers, children: int, skip_blank: bool, gradient: bool) -> Level:
     """From each block's four quarters (row 0 is the blank block) to the products and sums the CNN needs."""
     used = np.zeros((QUARTERS, children), bool)
     for quarter in range(QUARTERS):
@@ -195,21 +198,22 @@ def _level(blocks: Numbers, children: int, skip_blank: bool) -> Level:
     pair = np.cumsum(used.reshape(-1), dtype=np.int32).reshape(used.shape) - np.int32(1)
     offsets = np.arange(QUARTERS, dtype=np.int32) * np.int32(children)
     pair_of = pair.reshape(-1)[(blocks + offsets)[real]]  # in the order of the blocks
-    parent_of = np.flatnonzero(real) >> 2  # four quarters a block
-    # Sorting (pair, parent) as one 64-bit number is several times faster than an indirect sort by pair.
-    backwards = np.sort((pair_of.astype(np.int64) << 32) | parent_of)
-    by_child = used.T
     counts = used.sum(axis=1)
     return Level(
         children=np.nonzero(used)[1].astype(np.int32),
         quarters=(int(counts[0]), int(counts[1]), int(counts[2]), int(counts[3])),
         parent_pairs=Sums(pair_of, _starts(_row_sums(real))),
-        pair_parents=Sums(
-            (backwards & 0xFFFFFFFF).astype(np.int32),
-            _starts(np.bincount(pair_of, minlength=int(counts.sum()))),
-        ),
-        child_pairs=Sums(np.ascontiguousarray(pair.T[by_child]), _starts(_row_sums(by_child))),
+        pair_parents=_backwards(pair_of, real, int(counts.sum())) if gradient else None,
+        child_pairs=Sums(np.ascontiguousarray(pair.T[used.T]), _starts(_row_sums(used.T))) if gradient else None,
     )
+
+
+def _backwards(pair_of: Numbers, real: NDArray[np.bool_], pairs: int) -> Sums:
+    """The blocks that each pair is a part of."""
+    parent_of = np.flatnonzero(real) >> 2  # four quarters a block
+    # Sorting (pair, parent) as one 64-bit number is several times faster than an indirect sort by pair.
+    both = np.sort((pair_of.astype(np.int64) << 32) | parent_of)
+    return Sums((both & 0xFFFFFFFF).astype(np.int32), _starts(np.bincount(pair_of, minlength=pairs)))
 
 
 def _row_sums(flags: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -38,7 +38,7 @@ class Validation:
         spread = np.linspace(0, len(indices) - 1, min(most, len(indices))).astype(int)
         chosen = indices[np.unique(spread)]
         self.indices = chosen[np.argsort(dataset.store.point_counts[chosen], kind="stable")]
-        self.with_rows = options.model != JUDGE
+        self.learning = options.model != JUDGE
         self.draws = Draws.make(len(self.indices), VALID_SEED, options.nodes).numbers
 
     def __call__(self, state: Progress, logs: Logs, run: Path) -> float:
@@ -78,7 +78,7 @@ class Validation:
                 draws=np.where(whole[:, None], self.draws[part], 1),
                 probability=self.recipe.mean_mask,
                 holes=holes,
-                with_rows=self.with_rows,
+                learning=self.learning,
             )
             terms, figures = self.network(batch.to(device))
             for name, value in {"loss": torch.stack(list(terms.values())).sum(), **terms, **figures}.items():
