@@ -371,7 +371,13 @@ def _parts(count: int, most: int = BATCH) -> Iterator[slice]:
 
 
 def _ahead(make: Callable[[Ints], Made], parts: Iterable[Ints]) -> Iterator[Made]:
-    """What is made of each part, the next one already in a thread of its own while one is used."""
+    """What is made of each part, the next one already in a thread of its own while one is used.
+
+    Who has one core has nothing to gain: there the two threads would only take it from each other.
+    """
+    if torch.get_num_threads() == 1:
+        yield from map(make, parts)
+        return
     with ThreadPoolExecutor(1) as thread:
         waiting: Future[Made] | None = None
         for part in parts:

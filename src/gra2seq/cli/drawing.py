@@ -28,6 +28,10 @@ from gra2seq.cli.common import (
 )
 from gra2seq.errors import UserError
 
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="Draw in so many processes. Default: more than one for many drawings.")
+]
+
 if TYPE_CHECKING:
     from gra2seq.sketch.canvas import Canvas
     from gra2seq.sketch.masking import Hole
@@ -45,12 +49,13 @@ def redraw(
     steer: Steer = None,
     seed: Seed = 0,
     limit: Limit = 1000,
+    jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw sketches again from their codes."""
     target = out or _answer(files, "redrawn")
     how: dict[str, Any] = {"temperature": temperature, "tries": tries, "well": well, "steer": steer, "seed": seed}
-    _draw_again(files, model, target, limit, as_json, **how)
+    _draw_again(files, model, target, limit, jobs, as_json, **how)
 
 
 @app.command()
@@ -70,6 +75,7 @@ def heal(
     steer: Steer = None,
     seed: Seed = 0,
     limit: Limit = 1000,
+    jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw damaged sketches whole again: every line anew, or with --keep only what is missing.
@@ -83,6 +89,7 @@ def heal(
         model,
         target,
         limit,
+        jobs,
         as_json,
         mask_prob=mask_prob,
         holes=holes,
@@ -142,6 +149,7 @@ def _draw_again(
     model: Path | None,
     out: Path,
     limit: int,
+    jobs: int | None,
     as_json: bool,
     *,
     holes: Sequence[Hole] = (),
@@ -149,23 +157,22 @@ def _draw_again(
     **how: Any,
 ) -> None:
     """`how` are further arguments of `Model.heal`."""
-    from gra2seq.folder import load
+    from gra2seq.shares import Shares, jobs_for
     from gra2seq.sketch.files import check_target, write
     from gra2seq.training.progress import counting
 
     check_target(out)  # before the work, not after it
     records = read_drawings(files, limit)
     check_target(out, len(records) * samples, [split for split, _ in records])
-    sketches, drawer = [sketch for _, sketch in records], load(model)
-    _look_at_holes(sketches, drawer.recipe.canvas, holes)
-    with counting(say) as progress:
-        healed = drawer.heal(
-            sketches,
-            holes=holes,
-            samples=samples,
-            progress=lambda done, total: progress("drawings", done, total),
-            **how,
-        )
+    sketches = [sketch for _, sketch in records]
+    jobs = jobs or jobs_for(len(sketches) * samples)
+    with Shares(model, sketches, jobs, holes=holes, samples=samples, **how) as shares:
+        from gra2seq.folder import load  # and with it torch: now that the other processes are on their way
+
+        drawer = load(model)
+        _look_at_holes(sketches, drawer.recipe.canvas, holes)
+        with counting(say) as progress:
+            healed = shares.heal(drawer, lambda done, total: progress("drawings", done, total))
     written = write(out, [(records[number // samples][0], sketch) for number, sketch in enumerate(healed)])
     answer = {"sketches": len(sketches), "drawn": len(healed), "files": [str(path) for path in written]}
     reply(as_json, answer, f"{len(healed)} drawings are in {', '.join(map(str, written[:3]))}")

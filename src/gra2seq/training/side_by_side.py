@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 import signal
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import torch
 
 from gra2seq.errors import UserError
 from gra2seq.options import Options
+from gra2seq.processes import Beside, start
 from gra2seq.training.loop import Report, Stopped, train
 from gra2seq.training.stopping import Stopping
 from gra2seq.whole import whole_file
@@ -41,12 +39,6 @@ class Planned:
     resume: bool = False
 
 
-@dataclass(frozen=True)
-class _Running:
-    process: BaseProcess
-    said: Connection  # a pipe of its own: one that is killed while it speaks silences no other
-
-
 def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> dict[str, str]:
     """Train all, `jobs` at a time; returns what went wrong, by name. The others go on when one fails.
 
@@ -59,7 +51,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
             raise UserError("devices and num_nodes spread one training over processes already: leave them 1, or jobs 1")
     threads = max(torch.get_num_threads() // max(min(jobs, len(plans)), 1), 1)
     waiting = list(plans)
-    running: dict[str, _Running] = {}
+    running: dict[str, Beside] = {}
     failed: dict[str, str] = {}
     handed_on = False
 
@@ -79,7 +71,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
                 wait([end for one in running.values() for end in (one.said, one.process.sentinel)], LOOK_EVERY)
                 for name, one in list(running.items()):
                     ended = not one.process.is_alive()  # asked before it is heard, so that its last word is
-                    for said in _heard(one.said):
+                    for said in one.heard():
                         if isinstance(said, Report):
                             watch(name, said)
                         elif not handed_on:
@@ -87,7 +79,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
                     if ended:
                         del running[name]
                         if one.process.exitcode and name not in failed and not handed_on:
-                            fail(name, f"its process ended with {_ending(one.process.exitcode)}")
+                            fail(name, f"its process ended with {one.ending}")
                 if stopping.asked and not handed_on:
                     handed_on = True
                     waiting.clear()
@@ -106,33 +98,8 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
     return failed
 
 
-def _start(plan: Planned, threads: int) -> _Running:
-    context = multiprocessing.get_context("spawn")
-    hears, speaks = context.Pipe(duplex=False)
-    options = replace(plan.options, threads=plan.options.threads or threads)
-    process = context.Process(target=_train, args=(options, plan.resume, speaks))
-    # A Ctrl-C is for the command, which hands it on: the process never hears of it, not even while it still imports.
-    resource_tracker.ensure_running()  # now: when a process starts it, it lets Ctrl-C through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    speaks.close()  # it has its own
-    return _Running(process, hears)
-
-
-def _heard(pipe: Connection) -> Iterator[Report | str]:
-    """All that was said up to now."""
-    try:
-        while pipe.poll():
-            yield pipe.recv()
-    except (EOFError, OSError):  # its end, perhaps in the middle of a word
-        return
-
-
-def _ending(code: int) -> str:
-    return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
+def _start(plan: Planned, threads: int) -> Beside:
+    return start(_train, replace(plan.options, threads=plan.options.threads or threads), plan.resume)
 
 
 def why_failed(error: Exception, run: Path) -> str:

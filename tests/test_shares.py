@@ -1,0 +1,113 @@
+"""Sketches healed in shares: the same drawings in the same order, and no process outlives what began it."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+import torch
+
+import gra2seq
+from gra2seq import processes, shares
+from gra2seq.data.doodles import doodles
+from gra2seq.errors import UserError
+from gra2seq.shares import LEAST, MOST_JOBS, Shares, jobs_for
+from gra2seq.sketch.files import read, write
+
+SKETCHES = list(doodles(11, seed=4))
+
+
+def test_shares_are_put_together_in_the_order_of_the_sketches(tiny_run):
+    model, how = gra2seq.load(tiny_run), {"mask_prob": 0.4, "seed": 2, "samples": 2, "holes": [(0, 0, 40, 40)]}
+    alone = model.heal(SKETCHES, **how)
+    heard, before = [], torch.get_num_threads()
+    with Shares(tiny_run, SKETCHES, 3, **how) as parts:
+        assert len(parts.others) == 2
+        together = parts.heal(model, lambda done, total: heard.append((done, total)))
+    assert [sketch.key for sketch in together] == [sketch.key for sketch in alone]
+    for one, other in zip(together, alone, strict=True):
+        assert one.lengths.tolist() == other.lengths.tolist()
+        np.testing.assert_allclose(one.points, other.points, atol=0.05)
+    assert heard == sorted(heard)
+    assert heard[-1] == (22, 22)
+    assert torch.get_num_threads() == before
+    assert not any(other.process.is_alive() for other in parts.others)
+
+
+def test_few_sketches_have_no_empty_share(tiny_run):
+    with Shares(tiny_run, SKETCHES[:1], 4) as parts:
+        assert not parts.others
+        assert len(parts.heal(gra2seq.load(tiny_run))) == 1
+    with Shares(tiny_run, SKETCHES[:2], 4) as parts:
+        assert len(parts.others) == 1
+        assert len(parts.heal(gra2seq.load(tiny_run))) == 2
+
+
+def test_what_goes_wrong_in_a_process_goes_wrong_here(tiny_run, tmp_path):
+    model = gra2seq.load(tiny_run)
+    with Shares(tmp_path / "none", SKETCHES, 2) as parts, pytest.raises(UserError, match="no model at"):
+        parts.heal(model)
+    with Shares(tiny_run, SKETCHES, 2) as parts:
+        os.kill(parts.others[0].process.pid, signal.SIGKILL)
+        with pytest.raises(UserError, match=r"share 2 of 2 ended with signal 9 \(SIGKILL\).*--jobs 1"):
+            parts.heal(model)
+
+
+def test_whoever_leaves_early_leaves_nobody_behind(tiny_run):
+    def give_up(*_):
+        raise KeyboardInterrupt
+
+    with Shares(tiny_run, SKETCHES, 3) as parts, pytest.raises(KeyboardInterrupt):
+        parts.heal(gra2seq.load(tiny_run), give_up)
+    assert [other.process.is_alive() for other in parts.others] == [False] * 2
+
+
+def test_one_that_cannot_be_started_ends_the_others(tiny_run, monkeypatch):
+    started = []
+
+    def start(*told):
+        if started:
+            raise BlockingIOError("no more processes")
+        started.append(processes.start(*told))
+        return started[0]
+
+    monkeypatch.setattr(shares, "start", start)
+    with pytest.raises(UserError, match="no process for share 3 of 3"), Shares(tiny_run, SKETCHES, 3):
+        pass
+    assert not started[0].process.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("there", "drawings", "jobs"),
+    [(2, 1, 1), (2, 2 * LEAST - 1, 1), (2, 2 * LEAST, 2), (2, 100 * LEAST, 2), (64, 100 * LEAST, MOST_JOBS)],
+)
+def test_a_process_must_be_worth_its_beginning(monkeypatch, there, drawings, jobs):
+    monkeypatch.setattr(shares, "cores", lambda: there)
+    assert jobs_for(drawings) == jobs
+
+
+def test_cores_are_those_that_may_be_used(monkeypatch):
+    monkeypatch.setattr(processes.os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
+    for asked, there in (("", 6), ("2", 2), ("9", 6), ("many", 6), ("0", 6)):
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+        assert processes.cores() == there
+
+
+def test_the_command_line_draws_in_as_many_processes_as_it_is_asked(call, tmp_path, tiny_run):
+    source = tmp_path / "some.ndjson"
+    write(source, [("", sketch) for sketch in SKETCHES])
+    drawn = {}
+    for jobs in (1, 2):
+        out = tmp_path / f"{jobs}.ndjson"
+        code, _, err = call("heal", source, "--model", tiny_run, "--mask-prob", 0.3, "--jobs", jobs, "-o", out)
+        assert code == 0, err
+        drawn[jobs] = [sketch for _, sketch in read(out)]
+    for one, other in zip(drawn[1], drawn[2], strict=True):
+        np.testing.assert_allclose(one.points, other.points, atol=0.05)
+    code, _, err = call(
+        "heal", source, "--model", tiny_run, "--mask-prob", 7, "--jobs", 2, "-o", tmp_path / "no.ndjson"
+    )
+    assert code == 2
+    assert "between 0 and 1" in err
+    assert not (tmp_path / "no.ndjson").exists()
+    assert call("redraw", source, "--model", tiny_run, "--jobs", 0, "-o", tmp_path / "no.ndjson")[0] == 2
