@@ -26,7 +26,7 @@ from gra2seq.nn.steering import Sight
 from gra2seq.options import MOST_OFFERS, Options
 from gra2seq.sketch.chamfer import Left, left_of
 from gra2seq.sketch.keeping import keep_lines
-from gra2seq.sketch.masking import Hole, damage
+from gra2seq.sketch.masking import Holes, damage, holes_of_each
 from gra2seq.sketch.strokes import Floats, Ints, Sketch, from_stroke5
 from gra2seq.tries import Tries
 
@@ -59,14 +59,17 @@ class Model:
         *,
         draws: NDArray[np.floating] | None = None,
         mask_prob: float = 0.0,
-        holes: Sequence[Hole] = (),
+        holes: Holes = (),
     ) -> Floats:
         """Codes (N, code), to rounding the same alone and in company. `draws` and `holes` say what is masked.
+
+        Holes are a list for all sketches, or a list of lists, one for each.
 
         Drawings with many more points than those it learnt from are seen simplified.
         """
         sketches = [as_learnt(sketch, self.recipe) for sketch in _checked(sketches)]
-        _check_damage(len(sketches), draws, mask_prob, holes, self.recipe.nodes)
+        _check_damage(len(sketches), draws, mask_prob, self.recipe.nodes)
+        rubbed = holes_of_each(holes, len(sketches))
         codes = np.empty((len(sketches), self.recipe.code), np.float32)
 
         def prepared(part: Ints) -> tuple[Ints, Batch]:
@@ -75,7 +78,7 @@ class Model:
                 self.recipe,
                 draws=None if draws is None else draws[part],
                 probability=mask_prob,
-                holes=holes,
+                holes=[rubbed[i] for i in part],
                 learning=False,
             )
 
@@ -194,16 +197,16 @@ class Model:
         *,
         draws: NDArray[np.floating] | None = None,
         mask_prob: float = 0.0,
-        holes: Sequence[Hole] = (),
+        holes: Holes = (),
     ) -> list[Left]:
         """Of each sketch, when damaged as `encode` damages it: for `draw`, to choose among tries and moves."""
         recipe = self.recipe
         seen = [as_learnt(sketch, recipe) for sketch in _checked(sketches)]
-        _check_damage(len(seen), draws, mask_prob, holes, recipe.nodes)
+        _check_damage(len(seen), draws, mask_prob, recipe.nodes)
         lots = [None] * len(seen) if draws is None else draws
         return [
-            left_of(one, damage(one, recipe.canvas, lot, mask_prob, nodes=recipe.nodes, holes=holes))
-            for one, lot in zip(seen, lots, strict=True)
+            left_of(one, damage(one, recipe.canvas, lot, mask_prob, nodes=recipe.nodes, holes=own))
+            for one, lot, own in zip(seen, lots, holes_of_each(holes, len(seen)), strict=True)
         ]
 
     def redraw(
@@ -226,7 +229,7 @@ class Model:
         mask_prob: float = 0.0,
         seed: int = 0,
         temperature: float = TEMPERATURE,
-        holes: Sequence[Hole] = (),
+        holes: Holes = (),
         samples: int = 1,
         draws: NDArray[np.floating] | None = None,
         tries: int | None = None,
@@ -249,10 +252,10 @@ class Model:
             raise UserError(f"seed={seed} must not be negative")
         if samples < 1:
             raise UserError(f"samples={samples} must be at least 1")
-        damaged = mask_prob > 0 or len(holes) > 0
+        sketches = _checked(sketches)
+        damaged = mask_prob > 0 or any(len(own) for own in holes_of_each(holes, len(sketches)))
         if keep and not damaged:
             raise UserError("keep draws only what is missing: say what is lost, by a hole or a mask probability")
-        sketches = _checked(sketches)
         if draws is None:
             draws = mask_draws(sketches, seed, self.recipe.nodes)
         codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
@@ -352,17 +355,13 @@ def _checked(sketches: Iterable[Any]) -> list[Sketch]:
     return every
 
 
-def _check_damage(
-    count: int, draws: NDArray[np.floating] | None, mask_prob: float, holes: Sequence[Hole], nodes: int
-) -> None:
+def _check_damage(count: int, draws: NDArray[np.floating] | None, mask_prob: float, nodes: int) -> None:
     if not 0 <= mask_prob <= 1:
         raise UserError(f"mask probability {mask_prob} must lie between 0 and 1")
     if mask_prob and draws is None:
         raise UserError("mask_prob masks nothing without draws: give mask_draws(sketches, seed, nodes), or use heal")
     if draws is not None and (np.ndim(draws) != 2 or len(draws) != count or np.shape(draws)[1] < nodes):
         raise UserError(f"draws must have shape ({count}, {nodes}), a number a patch, got {np.shape(draws)}")
-    if any(np.shape(hole) != (4,) for hole in holes):
-        raise UserError("holes must be a list of (left, top, width, height)")
 
 
 def _parts(count: int, most: int = BATCH) -> Iterator[slice]:

@@ -92,6 +92,39 @@ def test_lines_that_are_left_can_be_judged_as_they_are(data):
     assert kept[0.3]["ret"]["1"] > anew[0.3]["ret"]["1"]
 
 
+def test_a_hole_anywhere_instead_of_masks(data, tmp_path):
+    """The square of each sketch lies where its stored numbers say, whatever is there."""
+    model = untrained(options({"preset": "tiny", "max_points": 25, "keep": True}))
+    row, masked = evaluate(model, data, name="m", masks=[0.3], holes=[0.5], folder=tmp_path)[::-1]
+    assert [(one["mask"], one["hole"]) for one in (row, masked)] == [(0.0, 0.5), (0.3, 0.0)]
+    assert row["keep"]
+    sketches = [data.store[int(i)] for i in data.test]
+    draws = stored_draws(data, "test", len(sketches), model.recipe.nodes).numbers
+    drawn = model.draw(
+        np.concatenate([model.encode([s], holes=square(s, d)) for s, d in zip(sketches, draws, strict=True)])
+    )
+    healed = [
+        model.lay(one, whole, model.what_is_left([whole], holes=square(whole, lot))[0])
+        for one, whole, lot in zip(drawn, sketches, draws, strict=True)
+    ]
+    assert row["chamfer"] == pytest.approx(chamfer(healed, sketches).mean(), rel=1e-4)
+    assert evaluate(model, data, name="m", masks=[], holes=[0.5], folder=tmp_path) == [row], "kept beside the masks"
+    text = judging.FORMATS[".md"]([row, masked])
+    assert "| hole 0.5 | m |" in text
+    assert "| 30 % | m |" in text
+    paths = write_galleries(model, data, tmp_path, "g", masks=[], holes=[0.5], most=3)
+    assert [path.name for path in paths] == ["g-hole-0.5.png", "g-hole-0.5.svg"]
+    for wrong in (0.0, -1.0, 1.5, float("nan")):
+        with pytest.raises(UserError, match="share of the longer side"):
+            evaluate(model, data, name="m", masks=[], holes=[wrong])
+
+
+def square(sketch, lot):
+    left, top, width, height = sketch.box
+    side = 0.5 * max(width, height)
+    return [(left + lot[0] * width - side / 2, top + lot[-1] * height - side / 2, side, side)]
+
+
 def middle(sketch):
     left, top, width, height = sketch.box
     return [left + width / 2, top + height / 2]

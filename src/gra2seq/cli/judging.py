@@ -36,6 +36,10 @@ def evaluate(
     name: Annotated[str | None, typer.Option("--set", help="A named set of the data: DS1-small, OPEN8, …")] = None,
     split: Annotated[str, typer.Option(help="train, valid or test")] = "test",
     mask: Masks = None,
+    hole: Annotated[
+        list[float] | None,
+        typer.Option(help="Instead of masks: rub out a square of this share of the longer side, anywhere; repeatable."),
+    ] = None,
     seeds: Seeds = 1,
     judge: JudgeRun = None,
     tries: Tries = None,
@@ -72,7 +76,7 @@ def evaluate(
     folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)
     if folder:
         check_folder(folder)
-    masks = mask or [0.0, 0.1, 0.3]
+    masks, holes = mask or ([] if hole else [0.0, 0.1, 0.3]), hole or []
     with counting(say) as progress:
         rows = judging.evaluate(
             model,
@@ -80,6 +84,7 @@ def evaluate(
             name=title,
             split=split,
             masks=masks,
+            holes=holes,
             seeds=range(seeds),
             judge=load_judge(judge) if judge else None,
             direction=direction,
@@ -91,7 +96,7 @@ def evaluate(
             stem += "".join(f"-{name}-{value}" for name, value in changes.items())  # not the model's own way
             judging.write_tables(rows, folder, stem)
             judging.write_galleries(
-                model, dataset, folder, stem, split=split, masks=masks, most=gallery, progress=progress
+                model, dataset, folder, stem, split=split, masks=masks, holes=holes, most=gallery, progress=progress
             )
     if folder:
         say.print(f"The tables and galleries are in {folder}")

@@ -32,7 +32,7 @@ from gra2seq.judging.tables import FORMATS
 from gra2seq.model import STREAM, TEMPERATURE, Model
 from gra2seq.options import IN_USE, Options, as_dict
 from gra2seq.sketch.chamfer import Left, chamfer
-from gra2seq.sketch.masking import Draws
+from gra2seq.sketch.masking import Draws, hole_at
 from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 from gra2seq.training.gallery import damaged_picture
@@ -87,6 +87,36 @@ class Judged(Kept):
     distance: NDArray[np.float64]  # (N,) Chamfer distance to the original
 
 
+@dataclass(frozen=True)
+class Harm:
+    """What is done to each sketch of a split before it is healed: patches masked, or a square rubbed out somewhere."""
+
+    mask: float = 0.0  # probability that a patch is wiped
+    hole: float = 0.0  # side of the square, in longer sides of the sketch; its middle lies anywhere in it
+
+    def __bool__(self) -> bool:
+        return self.mask > 0 or self.hole > 0
+
+    def __str__(self) -> str:
+        return f"hole {self.hole:g}" if self.hole else f"mask {self.mask:.0%}"
+
+    @property
+    def file(self) -> str:
+        """What files are called by."""
+        return f"hole-{self.hole}" if self.hole else f"mask-{self.mask}"
+
+    def of(self, sketches: Sequence[Sketch], draws: Floats) -> dict[str, Any]:
+        """How `Model.encode` and `what_is_left` are told. Stored numbers of the masks say where holes lie."""
+        if not self.hole:
+            return {"draws": draws, "mask_prob": self.mask}
+        size = (self.hole, self.hole)
+        return {"holes": [[hole_at(one, (lot[0], lot[-1]), size)] for one, lot in zip(sketches, draws, strict=True)]}
+
+
+def harms(masks: Sequence[float], holes: Sequence[float]) -> list[Harm]:
+    return list(dict.fromkeys([*(Harm(mask=mask) for mask in masks), *(Harm(hole=hole) for hole in holes)]))
+
+
 def evaluate(
     model: Model,
     dataset: Dataset,
@@ -94,19 +124,20 @@ def evaluate(
     name: str,
     split: str = "test",
     masks: Sequence[float] = (0.0, 0.1, 0.3),
+    holes: Sequence[float] = (),
     seeds: Sequence[int] = (0,),
     judge: Judge | None = None,
     direction: str = "redrawn",
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows of the paper's Tables 1 and 2, a row a mask and seed; shares from 0 to 1.
+    """Rows of the paper's Tables 1 and 2, a row a mask (or hole) and seed; shares from 0 to 1.
 
     `folder` is for what was judged: a stopped evaluation goes on there. It is known by the weights and the
     data, so that nothing of another model or of changed data is taken.
     """
     indices = _split(dataset, split)
-    _check(model, dataset, judge, masks, direction)
+    _check(model, dataset, judge, masks, direction, holes)
     draws = stored_draws(dataset, split, len(indices), model.recipe.nodes)
     tell = progress or (lambda *_: None)
     actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
@@ -114,21 +145,21 @@ def evaluate(
     kept = folder / f"originals-{who}.safetensors" if folder else None
     originals = Originals.load(kept) if kept else None
     if originals is None:
-        codes = _codes(model, dataset, indices, draws.numbers, 0.0, tell)
+        codes = _codes(model, dataset, indices, draws.numbers, Harm(), tell)
         originals = Originals(codes, _ceiling(dataset, indices, judge, tell))
         if kept:
             originals.save(kept)
     gallery = originals.codes
     rows = []
-    for mask in dict.fromkeys(masks):
-        damaged = gallery if mask == 0 else None
+    for harm in harms(masks, holes):
+        damaged = None if harm else gallery
         for seed in dict.fromkeys(seeds):
-            kept = folder / f"mask-{mask}-seed-{seed}-{who}.safetensors" if folder else None
+            kept = folder / f"{harm.file}-seed-{seed}-{who}.safetensors" if folder else None
             judged = Judged.load(kept) if kept else None
             if judged is None:
                 if damaged is None:  # the damage is the same for every seed
-                    damaged = _codes(model, dataset, indices, draws.numbers, mask, tell)
-                judged = _judge(model, dataset, indices, damaged, draws.numbers, mask, seed, judge, tell)
+                    damaged = _codes(model, dataset, indices, draws.numbers, harm, tell)
+                judged = _judge(model, dataset, indices, damaged, draws.numbers, harm, seed, judge, tell)
                 if kept:
                     judged.save(kept)
             pair = (judged.codes, gallery) if direction == "redrawn" else (gallery, judged.codes)
@@ -140,7 +171,8 @@ def evaluate(
                     "model": name,
                     "data": dataset.name,
                     "categories": list(dataset.categories),
-                    "mask": mask,
+                    "mask": harm.mask,
+                    "hole": harm.hole,
                     "seed": seed,
                     "sketches": len(indices),
                     "gallery": len(gallery),
@@ -148,7 +180,7 @@ def evaluate(
                     "tries": model.options.tries,
                     "well": model.options.well,
                     "steer": model.options.steer,
-                    "keep": _keeps(model, mask),
+                    "keep": _keeps(model, harm),
                     "rec": rec.rate if rec else None,
                     "rec_by_category": rec.per_category if rec else None,
                     "ceiling": float(np.mean(originals.said == actual)) if judge else None,
@@ -175,17 +207,18 @@ def write_galleries(
     *,
     split: str = "test",
     masks: Sequence[float] = (0.0, 0.1, 0.3),
+    holes: Sequence[float] = (),
     seed: int = 0,
     most: int = SHOWN,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Original, damaged and redrawn sketches, a column a sketch: for each mask a PNG and an SVG.
+    """Original, damaged and redrawn sketches, a column a sketch: for each mask (or hole) a PNG and an SVG.
 
     The sketches are spread evenly over the split, not chosen; damage and drawings are those that `evaluate` judges.
     More than `SHOWN` go on in further rows, without the names of their categories.
     """
     indices = _split(dataset, split)
-    _check(model, dataset, None, masks, "redrawn")
+    _check(model, dataset, None, masks, "redrawn", holes)
     draws = stored_draws(dataset, split, len(indices), model.recipe.nodes).numbers
     places = spread(len(indices), most)
     sketches = [dataset.store[int(index)] for index in indices[places]]
@@ -193,19 +226,22 @@ def write_galleries(
     titles = [sketch.category if len(bands) == 1 else "" for sketch in sketches[bands[0]]]
     tell = progress or (lambda *_: None)
     written = []
-    for number, mask in enumerate(every := list(dict.fromkeys(masks)), 1):
-        codes = model.encode(sketches, draws=draws[places], mask_prob=mask)
-        left = _left(model, sketches, draws[places], mask)
-        drawn = _laid(model, sketches, model.draw(codes, seed=seed, first=places, left=left), left, mask)
+    for number, harm in enumerate(every := harms(masks, holes), 1):
+        codes = model.encode(sketches, **harm.of(sketches, draws[places]))
+        left = _left(model, sketches, draws[places], harm)
+        drawn = _laid(model, sketches, model.draw(codes, seed=seed, first=places, left=left), left, harm)
+        rubbed = harm.of(sketches, draws[places]).get("holes", [()] * len(sketches))
         damaged = [
-            damaged_picture(s, model.recipe, draws[place], mask) for s, place in zip(sketches, places, strict=True)
+            damaged_picture(sketch, model.recipe, draws[place], harm.mask, holes=own)
+            for sketch, place, own in zip(sketches, places, rubbed, strict=True)
         ]
         shown = [None if _empty(sketch) else sketch for sketch in drawn]
         rows: list[list[Sketch | Picture | None]] = [
             [*row[band]] for band in bands for row in (sketches, damaged, shown)
         ]
         labels = GALLERY_ROWS * len(bands)
-        written += write_sheet(folder / f"{name}-mask-{mask:g}", rows, titles, labels)
+        side = f"hole-{harm.hole:g}" if harm.hole else f"mask-{harm.mask:g}"
+        written += write_sheet(folder / f"{name}-{side}", rows, titles, labels)
         tell("galleries", number, len(every))
     return written
 
@@ -259,7 +295,14 @@ def _split(dataset: Dataset, split: str) -> Indices:
     return known[split]
 
 
-def _check(model: Model, dataset: Dataset, judge: Judge | None, masks: Sequence[float], direction: str) -> None:
+def _check(
+    model: Model,
+    dataset: Dataset,
+    judge: Judge | None,
+    masks: Sequence[float],
+    direction: str,
+    holes: Sequence[float] = (),
+) -> None:
     """A model or judge of other categories would give figures that mean nothing: say so and stop."""
     strange = [c for c in dataset.categories if model.categories and c not in model.categories]
     if strange:
@@ -270,6 +313,9 @@ def _check(model: Model, dataset: Dataset, judge: Judge | None, masks: Sequence[
     if direction not in DIRECTIONS:
         raise UserError(f"unknown direction {direction!r}: one of {', '.join(DIRECTIONS)}")
     check_terms(dataset, masks, judge)
+    for hole in holes:
+        if not 0 < hole <= 1:
+            raise UserError(f"hole {hole} must be a share of the longer side: more than 0, at most 1")
 
 
 def check_terms(dataset: Dataset, masks: Sequence[float], judge: Judge | None) -> None:
@@ -296,12 +342,12 @@ def _batches(dataset: Dataset, indices: Indices) -> Iterator[tuple[slice, list[S
         yield part, [dataset.store[int(index)] for index in indices[part]]
 
 
-def _codes(model: Model, dataset: Dataset, indices: Indices, draws: Floats, mask: float, tell: Progress) -> Floats:
-    """Codes of all sketches, damaged as the draws say; at mask 0 of the originals."""
+def _codes(model: Model, dataset: Dataset, indices: Indices, draws: Floats, harm: Harm, tell: Progress) -> Floats:
+    """Codes of all sketches, damaged as the draws say; without harm of the originals."""
     codes = []
     for part, sketches in _batches(dataset, indices):
-        codes.append(_finite(model.encode(sketches, draws=draws[part], mask_prob=mask), part.start))
-        tell(f"codes at mask {mask:.0%}" if mask else "codes", part.stop, len(indices))
+        codes.append(_finite(model.encode(sketches, **harm.of(sketches, draws[part])), part.start))
+        tell(f"codes at {harm}" if harm else "codes", part.stop, len(indices))
     return np.concatenate(codes)
 
 
@@ -322,20 +368,20 @@ def _judge(
     indices: Indices,
     codes: Floats,
     draws: Floats,
-    mask: float,
+    harm: Harm,
     seed: int,
     judge: Judge | None,
     tell: Progress,
 ) -> Judged:
     """Draw, encode again, recognise and compare, part by part: memory stays flat."""
-    what, parts = f"mask {mask:.0%}, seed {seed}", list[Judged]()
+    what, parts = f"{harm}, seed {seed}", list[Judged]()
     for start in range(0, len(indices), STREAM):
         progress = partial(_told, tell, f"{what}: drawn", start, len(indices))
         there = slice(start, start + STREAM)
         originals = [dataset.store[int(index)] for index in indices[there]]
-        left = _left(model, originals, draws[there], mask)
+        left = _left(model, originals, draws[there], harm)
         drawn = _laid(
-            model, originals, model.draw(codes[there], seed=seed, first=start, left=left, progress=progress), left, mask
+            model, originals, model.draw(codes[there], seed=seed, first=start, left=left, progress=progress), left, harm
         )
         for first in range(0, len(drawn), BATCH):
             part = slice(first, min(first + BATCH, len(drawn)))
@@ -352,22 +398,22 @@ def _judge(
     )
 
 
-def _left(model: Model, sketches: Sequence[Sketch], draws: Floats, mask: float) -> list[Left] | None:
+def _left(model: Model, sketches: Sequence[Sketch], draws: Floats, harm: Harm) -> list[Left] | None:
     """What helps to draw, or what is kept."""
-    wanted = model.options.tries > 1 or model.options.steer > 1 or _keeps(model, mask)
-    return model.what_is_left(sketches, draws=draws, mask_prob=mask) if wanted else None
+    wanted = model.options.tries > 1 or model.options.steer > 1 or _keeps(model, harm)
+    return model.what_is_left(sketches, **harm.of(sketches, draws)) if wanted else None
 
 
-def _keeps(model: Model, mask: float) -> bool:
-    """Lines that are left stay; where nothing is masked, all are drawn anew."""
-    return model.options.keep and mask > 0
+def _keeps(model: Model, harm: Harm) -> bool:
+    """Lines that are left stay; where nothing is lost, all are drawn anew."""
+    return model.options.keep and bool(harm)
 
 
 def _laid(
-    model: Model, originals: Sequence[Sketch], drawn: list[Sketch], left: Sequence[Left] | None, mask: float
+    model: Model, originals: Sequence[Sketch], drawn: list[Sketch], left: Sequence[Left] | None, harm: Harm
 ) -> list[Sketch]:
     """What is judged: all that was drawn or, of damaged sketches that keep their lines, only what was missing."""
-    if left is None or not _keeps(model, mask):
+    if left is None or not _keeps(model, harm):
         return drawn
     return [model.lay(*three) for three in zip(drawn, originals, left, strict=True)]
 

@@ -2,8 +2,8 @@
 
 A row is a dict with "model", "data", "categories", "mask", "seed", "sketches", "gallery", "direction", "rec",
 "ceiling", "ret" ({"1", "10", "50"}) and "chamfer". Shares lie between 0 and 1; None where there was no judge.
-"tries", "well", "steer", "keep" may be there too, and "rec_by_category" ({category: share}), which only JSON, CSV and
-Markdown show.
+"hole" (instead of a mask), "tries", "well", "steer", "keep" may be there too, and "rec_by_category" ({category:
+share}), which only JSON, CSV and Markdown show.
 CSV and JSON keep rows and shares, for programs; Markdown and LaTeX give per cent, mean and deviation over the seeds.
 """
 
@@ -25,11 +25,12 @@ Row = Mapping[str, Any]
 
 KS = ("1", "10", "50")
 # all but the seed
-SETTING = ("model", "data", "categories", "mask", "sketches", "gallery", "direction", "tries", "well", "steer", "keep")
-# drawings of each code; how near a first one must lie to be kept; moves a step of a pen that sees what is left; whether
-# lines that are left stay
-OPTIONAL = ("tries", "well", "steer", "keep")
-COLUMNS = (*SETTING[:4], "seed", *SETTING[4:], "rec", "ceiling", "ret", "chamfer")
+SETTING = ("model", "data", "categories", "mask", "hole", "sketches", "gallery", "direction",
+           "tries", "well", "steer", "keep")  # fmt: skip
+# side of a square that was rubbed out; drawings of each code; how near a first one must lie to be kept; moves a step of
+# a pen that sees what is left; whether lines that are left stay
+OPTIONAL = ("hole", "tries", "well", "steer", "keep")
+COLUMNS = (*SETTING[:5], "seed", *SETTING[5:], "rec", "ceiling", "ret", "chamfer")
 BY_CATEGORY = "rec_by_category"
 DASH = "–"
 TEST_SKETCHES = 2500  # a category, in the paper's data sets
@@ -104,14 +105,14 @@ def to_markdown(rows: Sequence[Row]) -> str:
     head += ["Sketches", "Gallery", "Queries", "Seeds"]
     lines = [head, ["---:", "---", "---", *["---:"] * 8, "---", "---"]]
     for row in found:
-        about = [_mask(row["mask"]), row["model"], row["data"], *(_percent(row, name, "±") for name in MEASURES)]
+        about = [_harm(row), row["model"], row["data"], *(_percent(row, name, "±") for name in MEASURES)]
         about += [_known(row[name]) for name in ("sketches", "gallery", "direction")]
         lines.append([*about, _seeds(row["seeds"])])
     text = _grid(lines) + "\n" + "".join(f"{line}.\n" for line in _legend(found))
     told = [row for row in found if row[BY_CATEGORY]]
     if not told:
         return text
-    lines = [["Rec %", *(f"{row['data']}, {row['model']}, mask {_mask(row['mask'])}" for row in told)]]
+    lines = [["Rec %", *(f"{row['data']}, {row['model']}, {_harm(row, 'mask ')}" for row in told)]]
     lines.append(["---", *["---:"] * len(told)])
     for category in _categories(told):
         shares = [row[BY_CATEGORY].get(category) for row in told]
@@ -147,7 +148,7 @@ def to_latex(rows: Sequence[Row]) -> str:
     found = summary(rows)
     data = list(dict.fromkeys(row["data"] for row in found))
     shown = [name for name in MEASURES if name != "ceiling"]
-    cells = {(row["mask"], row["model"], row["data"]): row for row in found}
+    cells = {(_harm(row), row["model"], row["data"]): row for row in found}
     if len(cells) < len(found):
         raise UserError("a model, data set and mask has several rows of one seed or other sizes: make a table of each")
     lines = ["\\begin{table*}[t]", "\\centering", "\\begin{tabular}{rl" + "crrrr" * len(data) + "}", "\\hline"]
@@ -155,14 +156,14 @@ def to_latex(rows: Sequence[Row]) -> str:
     lines.append(f"\\cline{{3-{2 + 5 * len(data)}}}")
     lines.append(" & " + " & $Rec$ & \\multicolumn{3}{c}{$Ret$ (top-)} & Chamfer" * len(data) + " \\\\")
     lines.append(" & " + " & & 1 & 10 & 50 & $\\times 100$" * len(data) + " \\\\")
-    for mask in dict.fromkeys(row["mask"] for row in found):
+    for harm in dict.fromkeys(_harm(row) for row in found):
         lines.append("\\hline")
-        models = list(dict.fromkeys(row["model"] for row in found if row["mask"] == mask))
+        models = list(dict.fromkeys(row["model"] for row in found if _harm(row) == harm))
         for number, model in enumerate(models):
-            line = [_tex(_mask(mask)) if number == 0 else "", _tex(model)]
+            line = [_tex(harm) if number == 0 else "", _tex(model)]
             for name in data:
-                row = cells.get((mask, model, name))
-                rivals = [cells[key] for key in cells if key[0] == mask and key[2] == name]
+                row = cells.get((harm, model, name))
+                rivals = [cells[key] for key in cells if key[0] == harm and key[2] == name]
                 line += [_figure(row, measure, rivals) for measure in shown]
             lines.append(" & ".join(line) + " \\\\")
     about = " ".join(f"{_tex(line)}." for line in _legend(found))
@@ -202,6 +203,10 @@ def _figure(row: Row | None, name: str, rivals: Sequence[Row]) -> str:
 
 def _mask(mask: float) -> str:
     return f"{100 * mask:g} %"
+
+
+def _harm(row: Row, word: str = "") -> str:
+    return f"hole {row['hole']:g}" if row["hole"] else word + _mask(row["mask"])
 
 
 def _known(value: Any) -> str:
