@@ -18,7 +18,7 @@ from gra2seq.folder import PACKED, SHIPPED, pack
 from gra2seq.model import _noise, laid_over, mask_draws
 from gra2seq.nn.decoder import draw_rows
 from gra2seq.sketch.chamfer import chamfer, off_what_is_left
-from gra2seq.sketch.masking import inside
+from gra2seq.sketch.masking import hole_at, inside
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch
 
@@ -192,6 +192,21 @@ def test_what_is_kept_is_the_sketchs_own_and_only_what_is_missing_is_drawn(tiny_
     assert len(model.heal(sketches[:1], holes=np.array([hole]))) == 1
 
 
+def test_each_sketch_may_have_holes_of_its_own(tiny_run):
+    model, sketches = gra2seq.load(tiny_run), list(doodles(3, seed=3))
+    own = [[hole_at(sketch, (0.5, 0.5), (0.4, 0.3))] for sketch in sketches]
+    own[1] = []
+    for keep in (False, True):
+        together = model.heal(sketches, holes=own, keep=keep, seed=2)
+        for number in (0, 2):
+            (alone,) = model.heal(sketches[number : number + 1], holes=own[number], keep=keep, seed=2)
+            np.testing.assert_allclose(together[number].points, alone.points, atol=1e-2)
+        whole = sketches[1] if keep else model.heal(sketches[1:2], seed=2)[0]
+        np.testing.assert_allclose(together[1].points, whole.points, atol=1e-2)
+    with pytest.raises(UserError, match="say what is lost"):
+        model.heal(sketches, holes=[[], [], []], keep=True)
+
+
 def test_of_a_dense_drawing_too_only_what_is_in_the_hole_is_lost():
     """It is seen simplified, in a box a little smaller than its own: the hole is where it was asked for."""
     model = gra2seq.load()
@@ -255,6 +270,7 @@ def test_damage_that_cannot_be_done_is_said(tiny_run):
         ({"draws": draws[:, :-1]}, rf"shape \(3, {nodes}\)"),
         ({"draws": draws[0]}, rf"shape \(3, {nodes}\)"),
         ({"holes": (10, 20, 60, 60)}, "list of"),
+        ({"holes": [[(10, 20, 60, 60)]] * 2}, "list of such lists for each of"),
         ({"holes": [(10, 20, 60)]}, "list of"),
     ):
         for use in (model.encode, model.heal):

@@ -164,7 +164,7 @@ def test_each_sketch_may_have_holes_of_its_own():
         alone = prepare([SKETCHES[number]], MENDED, holes=holes, learning=False)
         assert torch.equal(batch.lost[number], alone.lost[0])
     assert not batch.lost[1].any()
-    for wrong in (own[:2], [[(0, 0, 9)], [], []], [(0, 0, 9)], [[(0, 0, 9, 9)], (1, 2, 3, 4), []]):
+    for wrong in (own[:2], [[(0, 0, 9)], [], []], [(0, 0, 9)], [[(0, 0, 9, 9)], (1, 2, 3, 4), []], (1, 2, 3)):
         with pytest.raises(UserError, match="a list of such lists for each of 3 sketches"):
             prepare(SKETCHES[:3], MENDED, holes=wrong, learning=False)
 

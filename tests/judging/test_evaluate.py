@@ -278,6 +278,10 @@ def test_the_command_line(call, tiny_run, tmp_path):
     names |= {f"doodles:200-test-mask-{mask}{form}" for mask in ("0", "0.3") for form in (".png", ".svg")}
     assert {path.name for path in out.iterdir() if path.is_file()} == names
     assert "galleries" in err
+    code, text, err = call(*words[:4], "--hole", 0.2, "--hole", 0.4, "-o", out, "--json")
+    assert [(row["mask"], row["hole"]) for row in json.loads(text)["rows"]] == [(0.0, 0.2), (0.0, 0.4)]
+    assert (out / "doodles:200-test-holes-hole-0.4.png").exists()
+    assert "0.3" in (out / "doodles:200-test.csv").read_text(), "the table of the masks is still there"
     code, text, err = call("evaluate", "--preset", "tiny", "--data", "doodles:100", "--mask", 0)
     assert code == 0, err
     assert "untrained tiny" in text

@@ -282,3 +282,4 @@ def test_what_is_lost_is_shown_where_the_drawing_lies():
             rows, columns = (slice(round(4 * edge * n), round(4 * edge * (n + 1))) for n in (row, column))
             assert shown[row, column] == pytest.approx(255 * fine[rows, columns].mean(), abs=1)
     assert not lost_view(damage(sketch, CANVAS), 8).any()
+    assert not lost_view(damage(sketch, CANVAS, holes=[(x + 9 * width, y, 5, 5)]), 8).any(), "it lies beside the canvas"

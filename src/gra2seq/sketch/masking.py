@@ -106,13 +106,21 @@ def hole_by_lot(sketch: Sketch, random: np.random.Generator) -> Hole:
 
 def holes_of_each(holes: Holes, count: int) -> list[Sequence[Hole]]:
     """The holes of each of `count` sketches, where one list may be told for all."""
-    if all(np.shape(hole) == (4,) for hole in holes):
+    if _are_holes(holes):
         return [holes] * count  # type: ignore[list-item]
-    if len(holes) != count or any(np.shape(hole) != (4,) for own in holes for hole in own):
+    if len(holes) != count or not all(_are_holes(own) for own in holes):
         raise UserError(
             f"holes must be a list of (left, top, width, height), or a list of such lists for each of {count} sketches"
         )
     return list(holes)  # type: ignore[arg-type]
+
+
+def _are_holes(told: Any) -> bool:
+    try:
+        shape = np.shape(told)
+    except ValueError:  # lists of other lengths
+        return False
+    return shape == (0,) or (len(shape) == 2 and shape[1] == 4)
 
 
 def wipe(pixels: Pixels, boxes: Boxes) -> None:
