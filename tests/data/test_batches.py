@@ -8,9 +8,6 @@ import torch
 
 from gra2seq.data.batches import (
     Recipe,
-    Schedule,
-    Share,
-    Steps,
     as_learnt,
     generator,
     normalised,
@@ -18,6 +15,7 @@ from gra2seq.data.batches import (
     stroke_rows,
 )
 from gra2seq.data.doodles import doodles
+from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.errors import UserError
 from gra2seq.options import options
 from gra2seq.sketch.masking import hole_by_lot

@@ -100,17 +100,17 @@ def test_a_worker_that_fails_is_not_waited_for(tmp_path, ending):
     """Its training ends with the error, and at once: workers outlive a SIGTERM only while a checkpoint is written."""
     program = f"""
 import sys
-from gra2seq.data import batches
+from gra2seq.data import schedule
 from gra2seq.errors import UserError
 from gra2seq.options import options
 from gra2seq.training.loop import train
 
-prepare = batches.prepare
+prepare = schedule.prepare
 def broken(sketches, recipe, *, seeds=None, **more):
     if seeds and seeds[0][1] == 5:
         raise UserError("the store is damaged")
     return prepare(sketches, recipe, seeds=seeds, **more)
-batches.prepare = broken
+schedule.prepare = broken
 try:
     train(options({ {**TINY, "run": str(tmp_path / "run"), "workers": 1, "max_steps": 9}!r}))
 except UserError as error:

@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from tiny import TINY, losses, run
 
 import gra2seq
-from gra2seq.data.batches import Schedule
 from gra2seq.data.doodles import doodles
+from gra2seq.data.schedule import Schedule
 from gra2seq.errors import UserError
 from gra2seq.folder import pack
 from gra2seq.options import options

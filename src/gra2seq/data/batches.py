@@ -1,4 +1,4 @@
-"""From sketches to what a network eats, and which sketches come in which step.
+"""From sketches to what a network eats.
 
 Everything random (masks, noise of the code, jitter) is a pure function of (seed, step, place in the global batch),
 so a resumed run, and several processes, see exactly what one uninterrupted process would.
@@ -6,20 +6,15 @@ so a resumed run, and several processes, see exactly what one uninterrupted proc
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
-import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
 from gra2seq.data.datasets import BOX
 from gra2seq.errors import UserError
@@ -46,7 +41,6 @@ from gra2seq.sketch.simplify import thinned
 from gra2seq.sketch.strokes import DOWN, END, UP, Floats, Ints, Sketch
 
 DENSER = 4  # times closer than moves are far, as the scale says: such points are too many
-GRACE = 60  # seconds that a worker lives after it was told to end
 NO_BLOCKS = Blocks((), torch.empty(0, 4, dtype=torch.int32))
 
 
@@ -345,91 +339,3 @@ def _rows(sketches: Sequence[Sketch], recipe: Recipe, generators: list[np.random
             for g, s in zip(generators, sketches, strict=True)
         ]
     return _stack([stroke_rows(s, recipe.scale, length, j) for s, j in zip(sketches, jitters, strict=True)])
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Which sketches are in which step: shuffled every epoch, all from (seed, epoch).
-
-    Batches are random, whatever the lengths (docs/decisions.md says why).
-    """
-
-    count: int  # sketches of the training split
-    batch: int  # of all processes together
-    seed: int
-
-    @property
-    def steps_per_epoch(self) -> int:
-        return max(self.count // self.batch, 1)
-
-    def batch_of(self, step: int) -> Ints:
-        """Positions (batch,) in the training split, step counted from 0."""
-        epoch, place = divmod(step, self.steps_per_epoch)
-        positions: Ints = _epoch(self, epoch)[place]
-        return positions
-
-
-@lru_cache(maxsize=2)
-def _epoch(schedule: Schedule, epoch: int) -> Ints:
-    """(steps, batch) positions. Sketches that do not fill a batch wait for another epoch's shuffle."""
-    count, batch = schedule.count, schedule.batch
-    order = generator(schedule.seed, epoch).permutation(count)
-    if count < batch:
-        order = np.resize(order, batch)  # a data set smaller than a batch is repeated
-    return order[: len(order) // batch * batch].reshape(-1, batch)
-
-
-@dataclass(frozen=True)
-class Share:
-    """Which rows of the global batch this process prepares."""
-
-    rank: int = 0
-    of: int = 1
-
-    def slice(self, batch: int) -> slice:
-        if batch % self.of:
-            raise UserError(f"a batch of {batch} cannot be shared by {self.of} processes: choose a multiple")
-        part = batch // self.of
-        return slice(self.rank * part, (self.rank + 1) * part)
-
-
-class Steps(Dataset[Batch]):
-    """The prepared batch of each step; `sketches` is anything with items (a store, a list)."""
-
-    def __init__(
-        self, sketches: Sequence[Sketch], indices: Ints, recipe: Recipe, schedule: Schedule, share: Share
-    ) -> None:
-        self.sketches, self.indices = sketches, indices
-        self.recipe, self.schedule, self.share = recipe, schedule, share
-
-    def __getitem__(self, step: int) -> Batch:
-        chosen = self.share.slice(self.schedule.batch)
-        positions = self.schedule.batch_of(step)[chosen]
-        sketches = [self.sketches[int(self.indices[position])] for position in positions]
-        seeds = [(self.schedule.seed, step, row) for row in range(chosen.start, chosen.stop)]
-        return prepare(sketches, self.recipe, seeds=seeds)
-
-
-def _start_worker(_worker: int) -> None:
-    """One thread, that steps back; and what stops all of a terminal's or scheduler's processes is for the training.
-
-    It ends its workers itself, with its checkpoint written. One that dies before takes it along amid a step.
-    """
-    os.nice(10)  # the computing threads wait for each other: whoever takes one core stops both
-    cv2.setNumThreads(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, lambda *_: signal.alarm(GRACE))
-
-
-def stream(steps: Steps, start: int, stop: int, workers: int) -> Iterator[Batch]:
-    """Batches of steps start … stop - 1; worker processes prepare the next ones while this one computes."""
-    loader: DataLoader[Batch] = DataLoader(
-        steps,
-        batch_size=None,
-        sampler=range(start, stop),
-        num_workers=workers,
-        prefetch_factor=4 if workers else None,
-        worker_init_fn=_start_worker,
-    )
-    return iter(loader)

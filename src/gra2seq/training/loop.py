@@ -23,8 +23,9 @@ from lightning_fabric import Fabric
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor, nn
 
-from gra2seq.data.batches import Batch, Schedule, Share, Steps, stream
+from gra2seq.data.batches import Batch
 from gra2seq.data.datasets import Dataset, open_dataset
+from gra2seq.data.schedule import Schedule, Share, Steps, stream
 from gra2seq.errors import UserError
 from gra2seq.folder import model_folder
 from gra2seq.memory import keep_freed_memory
