@@ -48,3 +48,10 @@ def test_the_work_of_a_step_is_what_torch_counts():
     with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.addmm_: of_addmm}) as counted:
         torch.stack(list(network(batch)[0].values())).sum().backward()
     assert counted.get_total_flops() == pytest.approx(bench.step_flops(batch, network), rel=0.05)
+
+
+def test_healing_is_timed_as_it_is_called():
+    found = bench.healing(list(doodles(3)))
+    assert found["sketches"] == 3
+    assert 0.1 < found["seconds_of_one"] < 60
+    assert found["sketches_per_second"] == pytest.approx(3 / found["seconds"])

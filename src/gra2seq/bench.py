@@ -32,11 +32,12 @@ from gra2seq.models import build
 from gra2seq.models.sketch_model import SketchModel, rows_that_count
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.options import SYSTEMS, options
+from gra2seq.sketch.files import write
 from gra2seq.sketch.masking import look
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.training.loop import Report, train
 
-PARTS = ("encoder", "preparation", "training", "systems", "drawing", "retrieval", "growth")
+PARTS = ("encoder", "preparation", "training", "systems", "drawing", "healing", "retrieval", "growth")
 PLACES = (
     "data/quickdraw",
     "../shared/quickdraw",
@@ -44,6 +45,7 @@ PLACES = (
 SAMPLE = 4096  # drawings the figures are measured on
 GROWTH = (1_000, 100_000)
 STEPS = {"paper": 8, "small": 24, "systems": 8}  # timed training steps, after two to warm up
+HEALED = 1_000  # drawings, by the command line
 CODES = 100_000  # of a gallery that is searched
 
 Say = Callable[[str], None]
@@ -83,6 +85,9 @@ def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[s
     if "drawing" in parts:
         figures["drawing"] = drawing(sketches[:256])
         say(f"drawing: {figures['drawing']}")
+    if "healing" in parts:
+        figures["healing"] = healing(sketches[:HEALED])
+        say(f"healing: {figures['healing']}")
     if "retrieval" in parts:
         figures["retrieval"] = _in_a_process("_retrieve")
         say(f"retrieval: {figures['retrieval']}")
@@ -237,6 +242,27 @@ def _retrieve() -> dict[str, float]:
     queries = gallery + 0.5 * random.standard_normal(gallery.shape, np.float32)
     seconds = _seconds(lambda: ranks(queries, gallery, most=50))
     return {"codes": CODES, "seconds": seconds, "rss_mb": most_memory()}
+
+
+def healing(sketches: list[Sketch]) -> dict[str, float]:
+    """`gra2seq heal` with the model in the package, 10 % masked, as it is called: of one sketch, and of all."""
+    seconds = {}
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = Path(folder, "drawn.ndjson"), Path(folder, "healed.ndjson")
+        for count in (1, len(sketches)):
+            write(source, sketches[:count])
+            words = ["heal", source, "--limit", str(count), "--mask-prob", "0.1", "-o", out]
+            begun = time.perf_counter()
+            subprocess.run([sys.executable, "-m", "gra2seq.cli", *words], capture_output=True, check=True)
+            seconds[count] = time.perf_counter() - begun
+    first, all_ = seconds[1], seconds[len(sketches)]
+    return {
+        "sketches": len(sketches),
+        "seconds": all_,
+        "sketches_per_second": len(sketches) / all_,
+        "seconds_of_one": first,
+        "sketches_per_second_after_the_first": (len(sketches) - 1) / max(all_ - first, 1e-9),
+    }
 
 
 def _in_a_process(function: str, *words: str, **environment: str) -> Any:
