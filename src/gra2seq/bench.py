@@ -251,7 +251,7 @@ def healing(sketches: list[Sketch]) -> dict[str, float]:
         source, out = Path(folder, "drawn.ndjson"), Path(folder, "healed.ndjson")
         for count in (1, len(sketches)):
             write(source, sketches[:count])
-            words = ["heal", source, "--limit", str(count), "--mask-prob", "0.1", "-o", out]
+            words = ["heal", str(source), "--limit", str(count), "--mask-prob", "0.1", "-o", str(out)]
             begun = time.perf_counter()
             subprocess.run([sys.executable, "-m", "gra2seq.cli", *words], capture_output=True, check=True)
             seconds[count] = time.perf_counter() - begun
