@@ -205,6 +205,7 @@ def test_each_sketch_may_have_holes_of_its_own(tiny_run):
         np.testing.assert_allclose(together[1].points, whole.points, atol=1e-2)
     with pytest.raises(UserError, match="say what is lost"):
         model.heal(sketches, holes=[[], [], []], keep=True)
+    assert model.heal([], holes=[(0, 0, 5, 5)], keep=True) == []
 
 
 def test_of_a_dense_drawing_too_only_what_is_in_the_hole_is_lost():

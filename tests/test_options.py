@@ -72,6 +72,8 @@ def test_file_then_changes(tmp_path):
         ({"cluster_rate": 1.5}, "at most 1"),
         ({"cluster_rate": -0.1}, "negative"),
         ({"jitter": 256}, "at most 255"),
+        ({"holes": 1.1}, "holes=1.1 must be a share from 0 to 1"),
+        ({"mend": True, "mask": 0}, "mend=true learns from damage"),
         ({"side": 80, "pen": 80}, "pen=80 is as thick as the canvas of side=80"),
         ({"preset": "tiny", "snap": 33}, "snap=33 is wider than a patch of 32 pixels"),
         ({"run": ""}, "run is empty"),

@@ -1,7 +1,12 @@
 """Sketches healed in shares: the same drawings in the same order, and no process outlives what began it."""
 
+import multiprocessing.connection
 import os
 import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,6 +56,56 @@ def test_what_goes_wrong_in_a_process_goes_wrong_here(tiny_run, tmp_path):
         os.kill(parts.others[0].process.pid, signal.SIGKILL)
         with pytest.raises(UserError, match=r"share 2 of 2 ended with signal 9 \(SIGKILL\).*--jobs 1"):
             parts.heal(model)
+
+
+def told_after(seconds, pipe):
+    time.sleep(seconds)
+    pipe.send(["drawn"])
+
+
+def test_it_waits_in_peace_for_the_last(tiny_run, monkeypatch):
+    waited = []
+
+    def wait(ends, seconds):
+        waited.append(len(ends))
+        return multiprocessing.connection.wait(ends, seconds)
+
+    monkeypatch.setattr(shares, "wait", wait)
+    with Shares(tiny_run, SKETCHES[:1], 3) as parts:
+        parts.sketches, parts.jobs = SKETCHES[:3], 3
+        parts.others = [processes.start(told_after, seconds) for seconds in (0.0, 4.0)]
+        assert parts.heal(gra2seq.load(tiny_run))[1:] == ["drawn", "drawn"]
+    assert waited[-1] == 2, "of one that is done nothing more is to be heard"
+    assert len(waited) < 100
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="asks Linux which processes live")
+@pytest.mark.parametrize("delay", [0.0, 0.2, 1.0])
+def test_a_ctrl_c_ends_all_of_them_at_once(tmp_path, tiny_run, delay):
+    source, out = tmp_path / "many.ndjson", tmp_path / "healed.ndjson"
+    write(source, doodles(600))
+    begin = [sys.executable, "-m", "gra2seq.cli", "heal", source, "-m", tiny_run, "--jobs", "3", "-o", out]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([str(word) for word in begin], start_new_session=True, **pipes) as command:
+        while not (children := spawned(command.pid)):
+            assert command.poll() is None
+            time.sleep(0.01)
+        time.sleep(delay)
+        children |= spawned(command.pid)
+        os.killpg(command.pid, signal.SIGINT)
+        begun = time.monotonic()
+        _, err = command.communicate(timeout=60)
+    assert time.monotonic() - begun < 4
+    assert command.returncode == 130
+    assert "Traceback" not in err
+    assert not out.exists()
+    assert not any(os.path.exists(f"/proc/{child}") for child in children)
+
+
+def spawned(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        children = map(int, file.read().split())
+    return {child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()}
 
 
 def test_whoever_leaves_early_leaves_nobody_behind(tiny_run):

@@ -82,7 +82,8 @@ class Model:
                 learning=False,
             )
 
-        for part, batch in _ahead(prepared, self._shares(sketches)):
+        beside = self.device.type != "cpu" or torch.get_num_threads() > 1
+        for part, batch in _made(prepared, self._shares(sketches), beside):
             codes[part] = self.network.encode(batch.to(self.device)).cpu().numpy()
         return codes
 
@@ -242,6 +243,7 @@ class Model:
 
         What a sketch becomes depends on it and on `seed`, not on its place in the list.
         By itself nothing more is damaged; with `mask_prob` each patch is wiped so likely, as `seed` or `draws` say.
+        `holes` are a list for all sketches, or a list of lists, one for each.
         With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
         With `keep` (default: the model's) a damaged sketch's own lines stay where nothing was lost, and only what is
         missing is drawn.
@@ -253,7 +255,7 @@ class Model:
         if samples < 1:
             raise UserError(f"samples={samples} must be at least 1")
         sketches = _checked(sketches)
-        damaged = mask_prob > 0 or any(len(own) for own in holes_of_each(holes, len(sketches)))
+        damaged = mask_prob > 0 or any(len(own) for own in holes_of_each(holes, len(sketches) or 1))
         if keep and not damaged:
             raise UserError("keep draws only what is missing: say what is lost, by a hole or a mask probability")
         if draws is None:
@@ -369,12 +371,12 @@ def _parts(count: int, most: int = BATCH) -> Iterator[slice]:
         yield slice(start, min(start + most, count))
 
 
-def _ahead(make: Callable[[Ints], Made], parts: Iterable[Ints]) -> Iterator[Made]:
-    """What is made of each part, the next one already in a thread of its own while one is used.
+def _made(make: Callable[[Ints], Made], parts: Iterable[Ints], beside: bool) -> Iterator[Made]:
+    """What is made of each part; `beside`: the next one already in a thread of its own while one is used.
 
-    Who has one core has nothing to gain: there the two threads would only take it from each other.
+    Who computes on one core has nothing to gain: there the two threads would only take it from each other.
     """
-    if torch.get_num_threads() == 1:
+    if not beside:
         yield from map(make, parts)
         return
     with ThreadPoolExecutor(1) as thread:

@@ -288,9 +288,11 @@ def options(values: Mapping[str, Any]) -> Options:
     processes = chosen.devices * chosen.num_nodes
     if chosen.batch % processes:
         raise UserError(f"a batch of {chosen.batch} cannot be shared by {processes} processes: choose a multiple")
-    for name in ("mask", "holes", "stretch", "mirror", "drop", "shuffle", "average"):
+    for name in ("mask", "stretch", "mirror", "drop", "shuffle", "average"):
         if not 0 <= getattr(chosen, name) < 1:
             raise UserError(f"{name}={getattr(chosen, name)} must be a share or probability from 0 to below 1")
+    if not 0 <= chosen.holes <= 1:
+        raise UserError(f"holes={chosen.holes} must be a share from 0 to 1")
     if chosen.mask_to is not None and not chosen.mask <= chosen.mask_to < 1:
         raise UserError(f"mask_to={chosen.mask_to} must be a probability from mask={chosen.mask} to below 1")
     if chosen.pen >= chosen.side:
@@ -314,8 +316,8 @@ def _check_system(chosen: Options) -> None:
                 f"{name}={getattr(chosen, name)} is for {Options.model}; "
                 f"{chosen.model} is as its authors made it: leave {name} out"
             )
-    if chosen.mend and not (chosen.mask or chosen.mask_to):
-        raise UserError("mend=true learns from damage, and mask=0 does none: give mask, and mask_to")
+    if chosen.mend and not (chosen.mask or chosen.mask_to or chosen.holes):
+        raise UserError("mend=true learns from damage, and mask=0 does none: give mask, mask_to, or holes")
     if (chosen.model in PAINTERS or chosen.paint) and chosen.picture % HALVINGS:
         raise UserError(f"picture={chosen.picture} must be a multiple of {HALVINGS} for {chosen.model}: it is painted")
     if chosen.model == "rpcl-pix2seq" and chosen.clusters < 1:

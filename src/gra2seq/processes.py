@@ -1,4 +1,4 @@
-"""Processes that work beside this one, each with a pipe of its own to speak through."""
+"""Processes that work beside this one, each with a pipe of its own to hear and speak through."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from threading import Thread
 from typing import Any
 
 
@@ -19,6 +21,15 @@ class Beside:
 
     process: BaseProcess
     said: Connection  # a pipe of its own: one that is killed while it speaks silences no other
+
+    def tell(self, what: Any) -> None:
+        """It may be much, and the process may still have to begin: nobody waits until it has heard."""
+
+        def send() -> None:
+            with suppress(OSError):  # it is gone: who listens to it will notice
+                self.said.send(what)
+
+        Thread(target=send, daemon=True).start()
 
     def heard(self) -> Iterator[Any]:
         """All that was said up to now."""
@@ -35,22 +46,35 @@ class Beside:
         return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
 
 
+@contextmanager
+def ctrl_c_waits() -> Iterator[None]:
+    """Until this is over. Processes that are started meanwhile never hear of one: it is for who began them."""
+    resource_tracker.ensure_running()  # now: when a process starts it, it lets Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def start(work: Callable[..., None], *told: Any) -> Beside:
-    """A process that does `work(*told, pipe)`, where `pipe` is for what it has to say.
+    """A process that does `work(*told, pipe)`, where `pipe` is for what it hears and has to say.
 
     A Ctrl-C is for the command, which hands it on: the process never hears of it, not even while it still imports.
     """
     context = multiprocessing.get_context("spawn")
-    hears, speaks = context.Pipe(duplex=False)
-    process = context.Process(target=work, args=(*told, speaks))
-    resource_tracker.ensure_running()  # now: when a process starts it, it lets Ctrl-C through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    here, there = context.Pipe()
+    process = context.Process(target=work, args=(*told, there))
     try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    speaks.close()  # it has its own
-    return Beside(process, hears)
+        with ctrl_c_waits():
+            process.start()
+    except BaseException:  # a Ctrl-C that waited
+        if process.pid is not None:
+            process.kill()
+            process.join()
+        raise
+    there.close()  # it has its own
+    return Beside(process, here)
 
 
 def cores() -> int:

@@ -6,7 +6,7 @@ Between the large products of a drawing lie many small steps that one core does 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gra2seq.errors import UserError
 from gra2seq.memory import keep_freed_memory
-from gra2seq.processes import Beside, cores, start
+from gra2seq.processes import Beside, cores, ctrl_c_waits, start
 from gra2seq.sketch.strokes import Sketch
 
 if TYPE_CHECKING:  # torch comes in when the other processes are on their way
@@ -35,7 +35,7 @@ class Shares:
     """While it is entered, all shares but the first are healed by processes; `heal` heals the first and waits.
 
     What a sketch becomes does not depend on its share, but for what `Model.draw` says of roundings. `how` are arguments
-    of `Model.heal`.
+    of `Model.heal` that are the same for all sketches: no `draws`, no holes of each one's own.
     """
 
     def __init__(self, model: Path | None, sketches: Sequence[Sketch], jobs: int, **how: Any) -> None:
@@ -47,17 +47,20 @@ class Shares:
 
     def __enter__(self) -> Shares:
         with ExitStack() as stack:
-            stack.push(self)  # if one cannot be started, the others end
-            for number in range(1, self.jobs):
-                part = self.sketches[number :: self.jobs]
-                try:
-                    self.others.append(start(_heal, self.model, part, self.threads, self.how))
-                except OSError as error:
-                    raise UserError(
-                        f"no process for share {number + 1} of {self.jobs} ({error}): give --jobs 1"
-                    ) from error
+            stack.push(self)  # if one cannot be started, or a Ctrl-C has waited, the others end
+            with ctrl_c_waits():
+                for number in range(1, self.jobs):
+                    self._begin(number)
             stack.pop_all()
         return self
+
+    def _begin(self, number: int) -> None:
+        try:
+            other = start(_heal, self.model, self.threads, self.how)
+        except OSError as error:
+            raise UserError(f"no process for share {number + 1} of {self.jobs} ({error}): give --jobs 1") from error
+        self.others.append(other)
+        other.tell(self.sketches[number :: self.jobs])
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -78,9 +81,8 @@ class Shares:
 
         def listen(own: int, _of: int) -> None:
             done[0] = own
-            for number, other in enumerate(self.others, 1):
-                if number not in healed:
-                    self._hear(number, other, done, healed)
+            for number, other in self._at_work(healed):
+                self._hear(number, other, done, healed)
             progress(sum(done), total)
 
         before = torch.get_num_threads()
@@ -90,13 +92,16 @@ class Shares:
         finally:
             torch.set_num_threads(before)
         while len(healed) < self.jobs:
-            wait([end for other in self.others for end in (other.said, other.process.sentinel)], TELL_EVERY)
+            wait([end for _, one in self._at_work(healed) for end in (one.said, one.process.sentinel)], TELL_EVERY)
             listen(done[0], total)
         every: list[Sketch] = [healed[0][0]] * total
         for number, part in healed.items():
             for sample in range(self.samples):
                 every[number * self.samples + sample :: self.jobs * self.samples] = part[sample :: self.samples]
         return every
+
+    def _at_work(self, healed: Container[int]) -> list[tuple[int, Beside]]:
+        return [(number, other) for number, other in enumerate(self.others, 1) if number not in healed]
 
     def _hear(self, number: int, other: Beside, done: list[int], healed: dict[int, list[Sketch]]) -> None:
         """How far a share is, or all of it. What went wrong there goes wrong here."""
@@ -110,14 +115,18 @@ class Shares:
                 healed[number], done[number] = said, len(said)
         if over and number not in healed:
             raise UserError(
-                f"the process that heals share {number + 1} of {self.jobs} ended with {other.ending}: "
-                "it may have lacked memory; give --jobs 1, or fewer"
+                f"the process that heals share {number + 1} of {self.jobs} ended with {other.ending}: give --jobs 1, "
+                "or fewer, if it lacked memory"
             )
 
 
-def _heal(model: Path | None, sketches: list[Sketch], threads: int, how: dict[str, Any], told: Connection) -> None:
-    """What a process does: it tells how far it is, then all it has healed, or what the user did wrong."""
+def _heal(model: Path | None, threads: int, how: dict[str, Any], told: Connection) -> None:
+    """What a process does: it hears its share, tells how far it is, then all it has healed, or what is wrong."""
     keep_freed_memory()
+    try:
+        sketches = told.recv()
+    except (EOFError, ConnectionError):  # the command is gone
+        return
     import torch
 
     from gra2seq.folder import load
@@ -131,7 +140,7 @@ def _heal(model: Path | None, sketches: list[Sketch], threads: int, how: dict[st
             last = time.monotonic()
             told.send(done)
 
-    with suppress(BrokenPipeError):  # the command is gone: nobody waits for it
+    with suppress(ConnectionError):  # the command is gone: nobody waits for it
         try:
             told.send(load(model).heal(sketches, progress=progress, **how))
         except UserError as error:

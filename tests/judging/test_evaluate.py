@@ -14,7 +14,7 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.judging import evaluate as judging
-from gra2seq.judging.evaluate import evaluate, stored_draws, write_galleries, write_tables
+from gra2seq.judging.evaluate import Harm, evaluate, stored_draws, write_galleries, write_tables
 from gra2seq.judging.judge import Judge
 from gra2seq.model import laid_over, untrained
 from gra2seq.models.sketch_a_net import SketchANet
@@ -119,10 +119,17 @@ def test_a_hole_anywhere_instead_of_masks(data, tmp_path):
             evaluate(model, data, name="m", masks=[], holes=[wrong])
 
 
+@pytest.mark.parametrize("nodes", [1, 2, 20, 30])
+def test_a_hole_lies_in_the_same_place_for_every_model(data, nodes):
+    sketches = [data.store[int(i)] for i in data.test[:3]]
+    draws, usual = (stored_draws(data, "test", len(data.test), n).numbers[:3] for n in (nodes, 8))
+    assert Harm(hole=0.4).of(sketches, draws) == Harm(hole=0.4).of(sketches, usual)
+
+
 def square(sketch, lot):
     left, top, width, height = sketch.box
     side = 0.5 * max(width, height)
-    return [(left + lot[0] * width - side / 2, top + lot[-1] * height - side / 2, side, side)]
+    return [(left + lot[0] * width - side / 2, top + lot[1] * height - side / 2, side, side)]
 
 
 def middle(sketch):
@@ -260,7 +267,11 @@ def test_several_values_behind_one_option():
     assert several(words) == [
         *("evaluate", "r", "--data", "a", "--data", "b", "--mask", "0", "--mask", "0.1", "-o", "x", "--json")
     ]
-    for line in (["--mask", "0", "0.1", "RUN"], ["--systems", "song", "sketch-rnn", "clip=norm"]):
+    for line in (
+        ["--mask", "0", "0.1", "RUN"],
+        ["--hole", "0.2", "0.4", "RUN"],
+        ["--systems", "song", "sketch-rnn", "clip=norm"],
+    ):
         spread_out = several(line)
         assert spread_out == [line[0], line[1], line[0], line[2], line[3]], "the last is an argument again"
 
@@ -278,7 +289,7 @@ def test_the_command_line(call, tiny_run, tmp_path):
     names |= {f"doodles:200-test-mask-{mask}{form}" for mask in ("0", "0.3") for form in (".png", ".svg")}
     assert {path.name for path in out.iterdir() if path.is_file()} == names
     assert "galleries" in err
-    code, text, err = call(*words[:4], "--hole", 0.2, "--hole", 0.4, "-o", out, "--json")
+    code, text, err = call(*words[:4], "--hole", 0.2, 0.4, "-o", out, "--json")
     assert [(row["mask"], row["hole"]) for row in json.loads(text)["rows"]] == [(0.0, 0.2), (0.0, 0.4)]
     assert (out / "doodles:200-test-holes-hole-0.4.png").exists()
     assert "0.3" in (out / "doodles:200-test.csv").read_text(), "the table of the masks is still there"

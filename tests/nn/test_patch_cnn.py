@@ -100,3 +100,12 @@ def test_wrong_depth_is_refused():
     blocks = Blocks.of(number_blocks(leaves(random_patches(64, 0.2))))
     with pytest.raises(ValueError, match="levels"):
         PatchCNN(CHANNELS[256])(blocks)
+
+
+def test_blocks_for_use_give_the_same_features_and_refuse_a_gradient():
+    cnn, found = PatchCNN(CHANNELS[64]), leaves(drawn_patches(64))
+    whole, use = (Blocks.of(number_blocks(found, gradient=gradient)) for gradient in (True, False))
+    features = cnn(use.to(torch.device("cpu")))
+    assert torch.equal(features, cnn(whole))
+    with pytest.raises(ValueError, match="without what a gradient needs"):
+        features.sum().backward()

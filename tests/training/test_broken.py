@@ -5,18 +5,22 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import torch
 from tiny import TINY, losses, run
 
 import gra2seq
+from gra2seq.data.batches import generator, prepare
 from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
 from gra2seq.models import build
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.options import options
+from gra2seq.sketch.masking import hole_by_lot
 from gra2seq.training import checkpoint, manifest
 from gra2seq.training.loop import NotFinite, train
-from gra2seq.training.validation import Validation
+from gra2seq.training.validation import VALID_SEED, Validation
 
 
 def test_a_loss_that_is_not_finite_stops_and_names_the_batch(tmp_path, monkeypatch):
@@ -129,6 +133,26 @@ def test_validation_masks_as_training_does_on_average(tmp_path):
     still = run(tmp_path / "still", max_steps=2, validate_every=2, mask=0.2, learning_rate=1e-12)
     losses = [json.loads((folder / "valid.jsonl").read_text().splitlines()[-1])["loss"] for folder in (other, still)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+def test_validation_makes_holes_as_training_does(tmp_path):
+    """In as many sketches, always the same ones, which are not masked besides: against a slow twin."""
+    chosen = {"holes": 0.5, "mask": 0.3, "max_steps": 1, "validate_every": 1, "learning_rate": 1e-12}
+    folder = run(tmp_path / "holes", **chosen)
+    said = json.loads((folder / "valid.jsonl").read_text().splitlines()[-1])["offset"]
+    model, data = gra2seq.load(folder), open_dataset(TINY["data"])
+    valid = Validation(model.options, data, model.network, data.valid, model.options.validate_sketches)
+    twice, holed = [], 0
+    for number, index in enumerate(valid.indices):
+        sketch, lot = data.store[int(index)], generator(VALID_SEED, number)
+        hole = hole_by_lot(sketch, lot) if lot.random() < 0.5 else None
+        damage = {"draws": valid.draws[number : number + 1], "probability": 0.3} if hole is None else {"holes": [hole]}
+        holed += hole is not None
+        with torch.no_grad():
+            twice.append(float(model.network(prepare([sketch], model.recipe, **damage))[0]["offset"]))
+    assert 0.2 * len(twice) < holed < 0.8 * len(twice)
+    assert said == pytest.approx(np.mean(twice), rel=1e-3)
+    assert said == pytest.approx(valid.losses()["offset"], rel=1e-3), "the same at every step"
 
 
 def test_a_run_whose_validations_are_never_finite_says_that_it_kept_nothing(tmp_path):

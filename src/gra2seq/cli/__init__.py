@@ -16,7 +16,9 @@ from gra2seq.cli import making, drawing, judging, data
 __all__ = ["app", "data", "drawing", "judging", "main", "making", "several"]
 
 
-def several(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "--links", "--systems")) -> list[str]:
+def several(
+    words: list[str], options: tuple[str, ...] = ("--mask", "--hole", "--data", "--links", "--systems")
+) -> list[str]:
     """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option.
 
     What cannot be a value of it (a word behind masks, name=value or a path behind names, a model) is an argument again.
@@ -36,7 +38,7 @@ def several(words: list[str], options: tuple[str, ...] = ("--mask", "--data", "-
 
 
 def _fits(word: str, option: str) -> bool:
-    if option == "--mask":
+    if option in ("--mask", "--hole"):
         return word.replace(".", "", 1).replace("e-", "", 1).isdigit()
     if option == "--data":
         return word != "shipped" and not Path(word, "model.safetensors").exists()

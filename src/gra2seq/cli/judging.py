@@ -93,7 +93,7 @@ def evaluate(
         )
         if folder:
             stem = "-".join([dataset.name, split, *([] if direction == "redrawn" else ["original-queries"])])
-            stem += "" if masks else "-holes"
+            stem += "-holes" if holes else ""
             stem += "".join(f"-{name}-{value}" for name, value in changes.items())  # not the model's own way
             judging.write_tables(rows, folder, stem)
             judging.write_galleries(

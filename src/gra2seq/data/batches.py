@@ -72,7 +72,7 @@ class Recipe:
 
     @property
     def mean_mask(self) -> float:
-        """What validation masks: each of its sketches alike, so that losses can be compared from step to step."""
+        """What validation masks, where it makes no hole: the same at each step, so that losses can be compared."""
         return sum(self.mask) / 2
 
     @property

@@ -1,7 +1,7 @@
 """The paper's protocol: redraw or heal every test sketch, then ask if it can be recognised (Rec) and identified (Ret).
 
 Every sketch of the split is judged once; one that comes out empty counts as a miss. Masks come from draws stored with
-the data, so that two models see the same damage. What is said of the originals and each (mask, seed) are kept on
+the data, so that two models see the same damage. What is said of the originals and each (damage, seed) are kept on
 disk when they are done: a run that was stopped goes on there, and one that was finished has its tables at once.
 """
 
@@ -79,7 +79,7 @@ class Originals(Kept):
 
 @dataclass(frozen=True)
 class Judged(Kept):
-    """What became of every sketch at one mask and seed."""
+    """What became of every sketch with one kind of damage and one seed."""
 
     codes: Floats  # (N, code) of the redrawn sketches
     empty: NDArray[np.bool_]  # (N,) nothing was drawn
@@ -106,11 +106,11 @@ class Harm:
         return f"hole-{self.hole}" if self.hole else f"mask-{self.mask}"
 
     def of(self, sketches: Sequence[Sketch], draws: Floats) -> dict[str, Any]:
-        """How `Model.encode` and `what_is_left` are told. Stored numbers of the masks say where holes lie."""
+        """How `Model.encode` and `what_is_left` are told. A sketch's first two numbers say where its hole lies."""
         if not self.hole:
             return {"draws": draws, "mask_prob": self.mask}
         size = (self.hole, self.hole)
-        return {"holes": [[hole_at(one, (lot[0], lot[-1]), size)] for one, lot in zip(sketches, draws, strict=True)]}
+        return {"holes": [[hole_at(one, lot[:2], size)] for one, lot in zip(sketches, draws, strict=True)]}
 
 
 def harms(masks: Sequence[float], holes: Sequence[float]) -> list[Harm]:
@@ -253,7 +253,8 @@ def spread(count: int, most: int) -> Ints:
 
 
 def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
-    """The masks of a benchmark, kept beside its store; made on first use from a fixed seed."""
+    """The masks of a benchmark, kept beside its store; made on first use from a fixed seed. Two numbers at least."""
+    nodes = max(nodes, 2)
     what = [dataset.store.hash, dataset.name, split, count, nodes, MASK_SEED, MASK_VERSION]
     about = hashlib.sha256(json.dumps(what).encode()).hexdigest()
     store = dataset.store.path

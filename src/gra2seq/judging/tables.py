@@ -43,6 +43,7 @@ def flat(row: Row) -> dict[str, Any]:
     if missing:
         raise UserError(f"a row of an evaluation lacks {', '.join(missing)}")
     columns: dict[str, Any] = {name: row.get(name) for name in COLUMNS if name != "ret"}
+    columns["hole"] = row.get("hole") or 0.0
     columns["categories"] = tuple(row["categories"])
     chamfer = columns.pop("chamfer")
     return {**columns, **{f"ret_{k}": row["ret"].get(k) for k in KS}, "chamfer": chamfer}
@@ -122,7 +123,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
 
 def beside_paper(rows: Sequence[Row], names: Mapping[str, str] | None = None) -> str:
     """Ours and the paper's figures side by side in Markdown, a table a mask. `names`: what the paper calls a model."""
-    found = summary(rows)
+    found = [row for row in summary(rows) if not row["hole"]]  # the paper has none
     lines = []
     for mask in dict.fromkeys(row["mask"] for row in found):
         there = [row for row in found if row["mask"] == mask]

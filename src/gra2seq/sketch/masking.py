@@ -1,4 +1,4 @@
-"""Damage: the four ways of masking a sketch that the paper compares, by name, and draws kept for evaluation.
+"""Damage: the four ways of masking a sketch that the paper compares, by name, holes, and draws kept for evaluation.
 
 All centres are placed first. A centre is masked where its random number lies below the masking probability, so one
 stored draw serves every probability, and what is masked at 10 % is also masked at 30 %.
