@@ -32,7 +32,7 @@ from gra2seq.tries import Tries
 
 TEMPERATURE = 0.24  # released code
 MOST_ROWS = 50_000  # of strokes that are read together, padding counted
-BATCH = 256  # sketches that are encoded together: memory stays flat however many there are
+BATCH = 64  # sketches that are encoded together: memory stays flat and small however many there are
 STREAM = 4096  # drawings that are made one after the other without a pause, all tries counted
 
 Made = TypeVar("Made")
