@@ -39,10 +39,17 @@ def test_shares_are_put_together_in_the_order_of_the_sketches(tiny_run):
     assert not any(other.process.is_alive() for other in parts.others)
 
 
+def test_who_draws_alone_begins_nothing(tiny_run, monkeypatch):
+    """Neither a process nor the helper that watches over them: one drawing is to be there at once."""
+    monkeypatch.setattr(shares, "start", None)
+    monkeypatch.setattr(shares, "ctrl_c_waits", None)
+    for sketches, jobs in ((SKETCHES, 1), (SKETCHES[:1], 4), ([], 4)):
+        with Shares(tiny_run, sketches, jobs) as parts:
+            assert not parts.others
+            assert len(parts.heal(gra2seq.load(tiny_run))) == len(sketches)
+
+
 def test_few_sketches_have_no_empty_share(tiny_run):
-    with Shares(tiny_run, SKETCHES[:1], 4) as parts:
-        assert not parts.others
-        assert len(parts.heal(gra2seq.load(tiny_run))) == 1
     with Shares(tiny_run, SKETCHES[:2], 4) as parts:
         assert len(parts.others) == 1
         assert len(parts.heal(gra2seq.load(tiny_run))) == 2
@@ -86,6 +93,8 @@ def test_a_ctrl_c_ends_all_of_them_at_once(tmp_path, tiny_run, delay):
     write(source, doodles(600))
     begin = [sys.executable, "-m", "gra2seq.cli", "heal", source, "-m", tiny_run, "--jobs", "3", "-o", out]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    # Who tests in the background of a script passes on that a Ctrl-C is not heard: at a terminal it is.
+    pipes["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen([str(word) for word in begin], start_new_session=True, **pipes) as command:
         while not (children := spawned(command.pid)):
             assert command.poll() is None

@@ -46,6 +46,8 @@ class Shares:
         self.others: list[Beside] = []
 
     def __enter__(self) -> Shares:
+        if self.jobs <= 1:  # nobody is begun, and nothing is paid for it
+            return self
         with ExitStack() as stack:
             stack.push(self)  # if one cannot be started, or a Ctrl-C has waited, the others end
             with ctrl_c_waits():

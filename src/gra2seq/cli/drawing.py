@@ -28,14 +28,14 @@ from gra2seq.cli.common import (
 )
 from gra2seq.errors import UserError
 
-Jobs = Annotated[
-    int | None, typer.Option(min=1, help="Draw in so many processes. Default: more than one for many drawings.")
-]
-
 if TYPE_CHECKING:
     from gra2seq.sketch.canvas import Canvas
     from gra2seq.sketch.masking import Hole
     from gra2seq.sketch.strokes import Sketch
+
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="Draw in so many processes. Default: more than one for many drawings.")
+]
 
 
 @app.command()

@@ -24,6 +24,7 @@ from safetensors.numpy import load_file, save_file
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
+from gra2seq.judging.harm import Harm, harms
 from gra2seq.judging.judge import Judge
 from gra2seq.judging.recognition import recognition
 from gra2seq.judging.retrieval import ranks
@@ -32,7 +33,7 @@ from gra2seq.judging.tables import FORMATS
 from gra2seq.model import STREAM, TEMPERATURE, Model
 from gra2seq.options import IN_USE, Options, as_dict
 from gra2seq.sketch.chamfer import Left, chamfer
-from gra2seq.sketch.masking import Draws, hole_at
+from gra2seq.sketch.masking import Draws
 from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 from gra2seq.training.gallery import damaged_picture
@@ -85,36 +86,6 @@ class Judged(Kept):
     empty: NDArray[np.bool_]  # (N,) nothing was drawn
     found: Ints  # (N,) the judge's category of the redrawn sketches; UNKNOWN without judge or drawing
     distance: NDArray[np.float64]  # (N,) Chamfer distance to the original
-
-
-@dataclass(frozen=True)
-class Harm:
-    """What is done to each sketch of a split before it is healed: patches masked, or a square rubbed out somewhere."""
-
-    mask: float = 0.0  # probability that a patch is wiped
-    hole: float = 0.0  # side of the square, in longer sides of the sketch; its middle lies anywhere in it
-
-    def __bool__(self) -> bool:
-        return self.mask > 0 or self.hole > 0
-
-    def __str__(self) -> str:
-        return f"hole {self.hole:g}" if self.hole else f"mask {self.mask:.0%}"
-
-    @property
-    def file(self) -> str:
-        """What files are called by."""
-        return f"hole-{self.hole}" if self.hole else f"mask-{self.mask}"
-
-    def of(self, sketches: Sequence[Sketch], draws: Floats) -> dict[str, Any]:
-        """How `Model.encode` and `what_is_left` are told. A sketch's first two numbers say where its hole lies."""
-        if not self.hole:
-            return {"draws": draws, "mask_prob": self.mask}
-        size = (self.hole, self.hole)
-        return {"holes": [[hole_at(one, lot[:2], size)] for one, lot in zip(sketches, draws, strict=True)]}
-
-
-def harms(masks: Sequence[float], holes: Sequence[float]) -> list[Harm]:
-    return list(dict.fromkeys([*(Harm(mask=mask) for mask in masks), *(Harm(hole=hole) for hole in holes)]))
 
 
 def evaluate(
@@ -227,10 +198,11 @@ def write_galleries(
     tell = progress or (lambda *_: None)
     written = []
     for number, harm in enumerate(every := harms(masks, holes), 1):
-        codes = model.encode(sketches, **harm.of(sketches, draws[places]))
+        told = harm.of(sketches, draws[places])
+        codes = model.encode(sketches, **told)
         left = _left(model, sketches, draws[places], harm)
         drawn = _laid(model, sketches, model.draw(codes, seed=seed, first=places, left=left), left, harm)
-        rubbed = harm.of(sketches, draws[places]).get("holes", [()] * len(sketches))
+        rubbed = told.get("holes", [()] * len(sketches))
         damaged = [
             damaged_picture(sketch, model.recipe, draws[place], harm.mask, holes=own)
             for sketch, place, own in zip(sketches, places, rubbed, strict=True)
@@ -240,8 +212,7 @@ def write_galleries(
             [*row[band]] for band in bands for row in (sketches, damaged, shown)
         ]
         labels = GALLERY_ROWS * len(bands)
-        side = f"hole-{harm.hole:g}" if harm.hole else f"mask-{harm.mask:g}"
-        written += write_sheet(folder / f"{name}-{side}", rows, titles, labels)
+        written += write_sheet(folder / f"{name}-{harm.sheet}", rows, titles, labels)
         tell("galleries", number, len(every))
     return written
 
@@ -314,9 +285,7 @@ def _check(
     if direction not in DIRECTIONS:
         raise UserError(f"unknown direction {direction!r}: one of {', '.join(DIRECTIONS)}")
     check_terms(dataset, masks, judge)
-    for hole in holes:
-        if not 0 < hole <= 1:
-            raise UserError(f"hole {hole} must be a share of the longer side: more than 0, at most 1")
+    harms(masks, holes)
 
 
 def check_terms(dataset: Dataset, masks: Sequence[float], judge: Judge | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,12 +107,12 @@ def hole_by_lot(sketch: Sketch, random: np.random.Generator) -> Hole:
 def holes_of_each(holes: Holes, count: int) -> list[Sequence[Hole]]:
     """The holes of each of `count` sketches, where one list may be told for all."""
     if _are_holes(holes):
-        return [holes] * count  # type: ignore[list-item]
+        return [cast(Sequence[Hole], holes)] * count
     if len(holes) != count or not all(_are_holes(own) for own in holes):
         raise UserError(
             f"holes must be a list of (left, top, width, height), or a list of such lists for each of {count} sketches"
         )
-    return list(holes)  # type: ignore[arg-type]
+    return list(cast(Sequence[Sequence[Hole]], holes))
 
 
 def _are_holes(told: Any) -> bool:
