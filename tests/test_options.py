@@ -119,11 +119,12 @@ def test_every_configuration_can_be_read(path):
 def test_who_trains_on_takes_all_of_the_model_in_the_package():
     """What the network is and how it draws: of the weights only the mending is left behind, which is learnt last."""
     configs, model = Path(__file__).parents[1] / "configs", gra2seq.load()
-    mine, mend = read_options(configs / "mine.yaml"), read_options(configs / "mend.yaml")
+    mine, mend, polish = (read_options(configs / f"{name}.yaml") for name in ("mine", "mend", "polish"))
     tensors = model.network.state_dict().keys()
     assert build(mine).state_dict().keys() == {name for name in tensors if not name.startswith("mend.")}
-    assert build(mend).state_dict().keys() == tensors
-    check_same_model(SHIPPED, mend)
-    for chosen in (mine, mend):
+    for chosen in (mend, polish):
+        assert build(chosen).state_dict().keys() == tensors
+        check_same_model(SHIPPED, chosen)
+    for chosen in (mine, mend, polish):
         for name in (*THE_MODEL, *IN_USE):
             assert getattr(chosen, name) == getattr(model.options, name), name

@@ -66,6 +66,7 @@ class Options:
     glance: bool = False  # SP-gra2seq's code is told by the whole picture too, seen as picture models see it
     paint: float = 0.0  # weight of a term for painting the whole picture from SP-gra2seq's code, in training alone
     mend: bool = False  # its codes of damaged drawings are mended; this alone is learnt, of a trained model (`start`)
+    polish: bool = False  # of a trained model the decoder alone learns on, from codes as they are in use: mended
     stroke_hidden: int = 256  # each way, of the LSTM that reads strokes
     embedding: int = 64  # of a lattice point's column, and of its row
     links: str = "synonymous"
@@ -153,6 +154,7 @@ class Options:
             picture=self.picture if "picture" in sees or self.glance or self.mend else 0,
             painted=self.picture if self.model in PAINTERS or self.paint else 0,
             mend=self.mend,
+            polish=self.polish,
             wobble=self.mixtures + 3 if self.model == "sketch-healer-2" else 0,
         )
 
@@ -310,13 +312,17 @@ def options(values: Mapping[str, Any]) -> Options:
 def _check_system(chosen: Options) -> None:
     """What a system cannot be asked."""
     sees = SYSTEMS[chosen.model].sees if chosen.model in SYSTEMS else ()
-    for name in ("paint", "glance", "mend"):
+    for name in ("paint", "glance", "mend", "polish"):
         if getattr(chosen, name) and chosen.model != Options.model:
             raise UserError(
                 f"{name}={getattr(chosen, name)} is for {Options.model}; "
                 f"{chosen.model} is as its authors made it: leave {name} out"
             )
-    if chosen.mend and not (chosen.mask or chosen.mask_to or chosen.holes):
+    if chosen.polish and chosen.paint:
+        raise UserError(
+            f"paint={chosen.paint} is learnt by the encoder, which polish=true leaves as it is: give one of the two"
+        )
+    if chosen.mend and not chosen.polish and not (chosen.mask or chosen.mask_to or chosen.holes):
         raise UserError("mend=true learns from damage, and mask=0 does none: give mask, mask_to, or holes")
     if (chosen.model in PAINTERS or chosen.paint) and chosen.picture % HALVINGS:
         raise UserError(f"picture={chosen.picture} must be a multiple of {HALVINGS} for {chosen.model}: it is painted")

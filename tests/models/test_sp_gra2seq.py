@@ -7,7 +7,7 @@ from systems import SKETCHES, batch_for, tiny
 
 from gra2seq.data.batches import prepare
 from gra2seq.models import build
-from gra2seq.models.sketch_model import sampled
+from gra2seq.models.sketch_model import follow, sampled, unlikely
 
 
 def test_sp_gra2seq_can_learn_to_paint_and_does_not_in_use():
@@ -41,6 +41,31 @@ def test_a_glance_adds_to_the_code_once_it_has_learnt():
     whole = prepare(SKETCHES, chosen.recipe(30.0)).pictures
     assert (prepare(SKETCHES, chosen.recipe(30.0), draws=np.zeros((8, 8)), probability=0.5).pictures < whole).any()
     assert batch_for(tiny("sp-gra2seq")).pictures.numel() == 0
+
+
+def test_a_polished_decoder_learns_from_codes_as_they_are_in_use():
+    """Each sketch comes once, damaged; its likelihood is told by its mended code, without noise. All else stays."""
+    torch.manual_seed(0)
+    chosen = tiny("sp-gra2seq", glance=True, mend=True, polish=True, mask=0.3, mask_to=0.9)
+    network, batch = build(chosen).train(), batch_for(chosen)
+    torch.nn.init.normal_(network.mend.tell.weight, std=0.1)
+    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    assert len(batch) == len(SKETCHES)
+    assert batch.lost.any()
+    terms, _ = network(batch)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.1)
+    sum(terms.values()).backward()
+    optimizer.step()
+    for name, tensor in network.state_dict().items():
+        assert name.startswith("decoder.") != torch.equal(tensor, before[name]), name
+    network.load_state_dict(before)
+    used = build(tiny("sp-gra2seq", glance=True, mend=True)).eval()
+    used.load_state_dict(before)
+    code = used.encode(batch)
+    assert not torch.equal(code, used.encoder(batch).mean)
+    twin = unlikely(*follow(used.decoder, batch.rows, code))
+    for name, each in twin.items():
+        assert terms[name].item() == pytest.approx(each.mean().item(), rel=1e-5), name
 
 
 def test_mending_is_all_that_is_learnt_and_whole_drawings_keep_their_codes():

@@ -76,6 +76,8 @@ def test_painters_paint_the_undamaged_drawing():
         ({"paint": 0.5, "model": "sketch-healer"}, "as its authors made it"),
         ({"mend": True, "model": "song"}, "as its authors made it"),
         ({"mend": True, "mask": 0.0}, "learns from damage"),
+        ({"polish": True, "model": "sketch-rnn"}, "as its authors made it"),
+        ({"polish": True, "paint": 1.0}, "learnt by the encoder"),
         ({"paint": 0.5, "picture": 50}, "multiple of 16"),
         ({"model": "song", "picture": 50}, "multiple of 16"),
         ({"model": "rpcl-pix2seq", "picture": 4}, "multiple of 16"),

@@ -162,6 +162,32 @@ def test_codes_are_mended_beside_a_model_that_stays_as_it_is(tmp_path):
     assert len(model.heal(sketches, mask_prob=0.5)) == 4
 
 
+def test_a_decoder_is_polished_while_all_else_stays_as_it_is(tmp_path):
+    first = run(tmp_path / "first", max_steps=40, glance=True)
+    mend = {"glance": True, "mend": True, "mask": 0.4}
+    mended = run(tmp_path / "mended", **mend, start=str(first), max_steps=20)
+    asked = {**mend, "polish": True, "mask": 0.0, "mask_to": 0.4, "holes": 0.2, "learning_rate": 1e-2}
+    with pytest.raises(UserError, match=r"polish=true polishes .* start=RUN"):
+        run(tmp_path / "nobody", **asked)
+    with pytest.raises(UserError, match="mend is True, there False"):  # nobody has learnt to mend there
+        run(tmp_path / "other", **asked, start=str(first))
+    assert not (tmp_path / "nobody").exists()
+    assert not (tmp_path / "other").exists()
+    polished = run(tmp_path / "polished", **asked, start=str(mended), max_steps=30)
+    whole = run(tmp_path / "whole", **asked, start=str(mended), max_steps=60)
+    train(options({**TINY, **asked, "run": str(polished), "start": str(mended), "max_steps": 60}), resume=True)
+    assert losses(polished)[30:] == losses(whole)[30:], "it goes on as if it had not been stopped"
+    unpolished, valid = (read_metrics(folder, "valid.jsonl")[-1] for folder in (first, whole))
+    assert valid["loss"] < 0.98 * (unpolished["offset"] + unpolished["pen"])
+    before, after = (load_file(folder / "model.safetensors") for folder in (mended, whole))
+    assert before.keys() == after.keys()
+    for name, tensor in before.items():
+        assert torch.equal(tensor, after[name]) != name.startswith("decoder."), name
+    sketches, draws = list(doodles(4, seed=9)), np.zeros((4, 8))
+    codes = [gra2seq.load(one).encode(sketches, draws=draws, mask_prob=0.5) for one in (mended, whole)]
+    assert (codes[0] == codes[1]).all()
+
+
 def test_weights_that_do_not_fit_are_said_and_nothing_is_written(tmp_path):
     first = run(tmp_path / "first", max_steps=1)
     with pytest.raises(UserError, match=r"has decoder\.lstm\.\w+ as .* this model as .*: give both the same preset"):

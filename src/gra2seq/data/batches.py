@@ -66,6 +66,7 @@ class Recipe:
     picture: int = 0  # side of a picture of the whole sketch, for models that see one
     painted: int = 0  # and of the undamaged one, for models that learn to paint it
     mend: bool = False  # what was lost is shown too; to learn from, each sketch comes twice: damaged, then whole
+    polish: bool = False  # no gradient passes through what is seen, and each sketch comes once
     wobble: int = 0  # Gumbel numbers a row, for models whose drawings a gradient passes through
     augment: bool = False  # it is the judge's: of the undamaged sketch, changed a little in training
     categories: tuple[str, ...] = ()  # what labels count through
@@ -192,7 +193,9 @@ def prepare(
         rubbed = holes_by_lot(sketches, recipe, generators)
         rates = [0.0 if there else rate for there, rate in zip(rubbed, rates, strict=True)]
     names = tuple(sketch.key for sketch in sketches)
-    if recipe.mend and learning:  # to learn from: each damaged, then each whole; nothing of them is drawn
+    if (
+        recipe.mend and learning and not recipe.polish
+    ):  # to learn from: each damaged, then each whole; nothing of them is drawn
         sketches, rates, uniform = [*sketches, *sketches], [*rates, *[0.0] * count], np.tile(uniform, (2, 1))
         rubbed = [*rubbed, *[()] * count]
         draws = None if draws is None else uniform
@@ -232,7 +235,9 @@ def prepare(
             greys.append(grey_view(wiped(gone) if left is None else left, recipe.canvas, recipe.picture))
     strokes, stroke_rows_ = _survivors(sketches, lost, recipe)
     return Batch(
-        blocks=Blocks.of(number_blocks(together(cut), recipe.skip_blank, gradient=learning)) if cut else NO_BLOCKS,
+        blocks=Blocks.of(number_blocks(together(cut), recipe.skip_blank, gradient=learning and not recipe.polish))
+        if cut
+        else NO_BLOCKS,
         places=torch.from_numpy(np.concatenate(places)) if places else torch.empty(0, dtype=torch.int64),
         valid=torch.from_numpy(valid),
         centres=torch.from_numpy(centres),

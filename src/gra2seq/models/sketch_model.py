@@ -67,26 +67,37 @@ class SketchModel(nn.Module):
     """Batch -> named loss terms (they add up to the loss); `encode` for use; `decoder` draws.
 
     `extra` is for systems that ask more of a drawing than its likelihood: `Drawn` -> further terms. With `mend` codes
-    of damaged drawings are mended; then nothing else learns any more, not even statistics.
+    of damaged drawings are mended; then nothing else learns any more, not even statistics. With `polish` the decoder
+    alone learns, from codes as they are in use.
     """
 
     def __init__(
-        self, encoder: nn.Module, decoder: StrokeDecoder, extra: nn.Module | None = None, mend: Mend | None = None
+        self,
+        encoder: nn.Module,
+        decoder: StrokeDecoder,
+        extra: nn.Module | None = None,
+        mend: Mend | None = None,
+        polish: bool = False,
     ) -> None:
         super().__init__()
-        self.encoder, self.decoder, self.extra, self.mend = encoder, decoder, extra, mend
-        if mend is not None:
+        self.encoder, self.decoder, self.extra, self.mend, self.polish = encoder, decoder, extra, mend, polish
+        learner = decoder if polish else mend
+        if learner is not None:
             self.requires_grad_(False)
-            mend.requires_grad_(True)
+            learner.requires_grad_(True)
 
     def train(self, mode: bool = True) -> Self:
         super().train(mode)
-        if self.mend is not None:
+        if self.mend is not None or self.polish:
             self.encoder.eval()
+        if self.mend is not None and self.polish:
+            self.mend.eval()
         return self
 
     def forward(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Terms of the loss and figures to watch. The loss is a sum over time, averaged over the sketches."""
+        if self.polish:
+            return self._polishing(batch)
         if self.mend is not None:
             return self._mending(self.mend, batch)
         encoding: Encoding = self.encoder(batch)
@@ -106,6 +117,13 @@ class SketchModel(nn.Module):
         off = {"mend": mend(damaged, left, lost) - whole, "unmended": damaged - whole}
         squares = {name: each.square().sum(dim=-1).mean() for name, each in off.items()}
         return {"mend": squares["mend"]}, {"unmended": squares["unmended"]}
+
+    def _polishing(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        """How unlikely sketches are by the codes that they have in use."""
+        with torch.no_grad():
+            code = self.encode(batch)
+        moves, true = follow(self.decoder, batch.rows, code)
+        return {name: each.mean() for name, each in unlikely(moves, true).items()}, {}
 
     def encode(self, batch: Batch) -> Tensor:
         """The codes (mu), (B, code)."""

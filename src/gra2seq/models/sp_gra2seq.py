@@ -79,4 +79,4 @@ def sp_gra2seq(options: Options) -> SketchModel:
     )
     extra = Painting(options.code, options.picture, options.paint) if options.paint else None
     mend = Mend(song_cnn(options.picture, channels=2), options.code) if options.mend else None
-    return SketchModel(encoder, decoder_of(options), extra, mend)
+    return SketchModel(encoder, decoder_of(options), extra, mend, options.polish)

@@ -91,8 +91,10 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     run = Path(options.run)
     if manifest.rank() == 0:
         _check_folder(run, resume)
-    if options.mend and not options.start:
+    if options.mend and not options.polish and not options.start:
         raise UserError("mend=true learns to mend the codes of a trained model: say which with start=RUN, or shipped")
+    if options.polish and not options.start:
+        raise UserError("polish=true polishes the decoder of a trained model: say which with start=RUN, or shipped")
     dataset = open_dataset(options.data, name=options.dataset or None)
     if len(dataset.train) == 0:
         raise UserError(f"{dataset.name} has no sketch in its train split: nothing to learn from")
@@ -142,7 +144,7 @@ def _train(options: Options, run: Path, dataset: Dataset, fabric: Fabric, resume
     if options.start:
         other = run if begun else model_folder(options.start)
         if not begun:
-            if options.mend:
+            if options.mend or options.polish:
                 manifest.check_same_model(other, options)
             _start(options, network, other, watch if fabric.is_global_zero else None)
         dataset = replace(dataset, unit=manifest.scale_of(other))  # its weights know offsets in this unit

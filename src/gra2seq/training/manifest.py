@@ -86,7 +86,8 @@ def check_same_run(run: Path, options: Options, dataset: Dataset) -> None:
 def check_same_model(other: Path, options: Options) -> None:
     """Who learns beside a model that stays as it is must have the same one: say what differs."""
     now, then = as_dict(options), as_dict(checked(_field(other / CONFIG, "options", dict)))
-    changed = [f"{name} is {now[name]!r}, there {then[name]!r}" for name in THE_MODEL if then[name] != now[name]]
+    names = (*THE_MODEL, "mend") if options.polish else THE_MODEL
+    changed = [f"{name} is {now[name]!r}, there {then[name]!r}" for name in names if then[name] != now[name]]
     if changed:
         raise UserError(f"the model in {other} was trained with other options ({', '.join(changed)}): give its own")
 
