@@ -64,8 +64,9 @@ class StrokeDecoder(nn.Module):
         raw = self.out(self.lstm.run(pack(rows, count), *self._start(code), steady=code))
         return PenMove.of(raw, self.least_log_std)
 
+    @torch.no_grad()
     def step(self, row: Tensor, state: State) -> tuple[PenMove, State]:
-        """One row further: (B, 5) -> a move with leading axis (B)."""
+        """One row further, in use: (B, 5) -> a move with leading axis (B)."""
         hidden, cell, place, told = state
         place = place + row[:, :DOWN]
         last = torch.cat([row, place], dim=-1) if self.position else row

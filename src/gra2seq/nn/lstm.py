@@ -90,10 +90,15 @@ class LSTM(nn.LSTM):
         return outputs
 
     def step(self, told: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """What the gates are told, all added up, and the cell -> hidden, cell."""
+        """What the gates are told, all added up, and the cell -> hidden, cell. For use: no gradient passes.
+
+        `told` is written over. tanh(x) is 2 sigmoid(2x) - 1 to a rounding of 1, and on a CPU four times as fast.
+        """
         enter, forget, new, out = told.chunk(GATES, dim=-1)
-        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
-        return torch.sigmoid(out) * torch.tanh(cell), cell
+        new.mul_(2)
+        told.sigmoid_()
+        cell = torch.mul(forget, cell).addcmul_(enter, new, value=2).sub_(enter)
+        return torch.mul(cell, 2).sigmoid_().mul_(2).sub_(1).mul_(out), cell
 
 
 class LayerNormLSTM(nn.Module):

@@ -50,20 +50,23 @@ class Sight:
     def __call__(self, numbers: Tensor, at: Tensor, down: Tensor, moves: Tensor, doubt: Tensor) -> Tensor:
         """A pen that is up draws no line: only where it comes down counts. Of equals the first is taken."""
         numbers = numbers.to(self.ink.device)
-        sketch, lane = numbers // self.tries, torch.arange(len(numbers), device=self.ink.device)
+        sketch = numbers // self.tries
         at, moves = at.float() * self.unit, moves.float() * self.unit
         ends = at[:, None] + moves  # (B, k, 2)
-        to_draw = self.to_draw[numbers]  # (B, 2, POINTS)
+        to_draw = self.to_draw.index_select(0, numbers)  # (B, 2, POINTS)
         squares = _squares(ends, to_draw)  # (B, k, POINTS)
         off = squares.amin(dim=-1).sqrt().clamp(max=FURTHEST)  # (B, k)
         looks = at[:, None, None] + moves[:, :, None] * self.share[:, None]  # (B, k, LOOKS, 2)
         cells = _cells(sketch[:, None, None], looks)
-        line = self.maps[cells].sum(dim=-1) * (STEP / LOOKS)
+        line = self.maps.index_select(0, cells.view(-1)).view_as(cells).sum(dim=-1) * (STEP / LOOKS)
         blind = self.lost[cells[..., -1]]  # (B, k)
         cost = torch.where(down[:, None], line + PROGRESS * off, off).masked_fill(blind, torch.inf)
         chosen = torch.where(blind[:, 0], 0, cost.argmin(dim=-1))
-        move, end, doubt = moves[lane, chosen], ends[lane, chosen], doubt[lane, chosen].float() * self.unit
-        move = move + self._pull(sketch, end, to_draw, squares[lane, chosen], doubt, blind[lane, chosen])
+        place = chosen + torch.arange(0, blind.numel(), blind.shape[1], device=chosen.device)  # among all offers
+        move, end, near, doubt, blind = (
+            each.flatten(0, 1).index_select(0, place) for each in (moves, ends, squares, doubt.float(), blind)
+        )
+        move = move + self._pull(sketch, end, to_draw, near, doubt * self.unit, blind)
         self._draw(numbers, to_draw, torch.where(down[:, None], at, at + move), at + move)
         return move / self.unit
 
@@ -73,7 +76,7 @@ class Sight:
         """(B, 2) from where moves end towards ink that is to be drawn or, where none is near, to any ink."""
         variance = doubt.square()
         limit = (SURPRISE**2 * variance).clamp(max=FURTHEST**2)
-        ink = self.ink[sketch]
+        ink = self.ink.index_select(0, sketch)
         (near, which), (near_any, which_any) = squares.min(dim=-1), _squares(end[:, None], ink)[:, 0].min(dim=-1)
         fresh = near < limit
         goal = torch.where(fresh[:, None], _pick(to_draw, which), _pick(ink, which_any))

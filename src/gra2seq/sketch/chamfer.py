@@ -9,11 +9,10 @@ Of a damaged drawing only what is left can be compared: `left_of` and `off_what_
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.masking import Damage, Flags, inside
@@ -50,15 +49,14 @@ def off_what_is_left(drawn: Sequence[Sketch], left: Sequence[Left], box: float) 
     As the Chamfer distance, but drawings stay where they are, and lines drawn where something was lost say nothing.
     Where nothing is left it is 0.
     """
-    compared = [number for number, one in enumerate(left) if len(one.points)]
-    distances = np.zeros(len(drawn))
 
-    def clouds(number: int) -> tuple[Cloud, Cloud]:
-        points, goal = _along(drawn[number].points / np.float64(box), drawn[number]), left[number]
-        return (points, goal.tells_of(points)), (goal.points, np.ones(len(goal.points), bool))
+    def off(sketch: Sketch, goal: Left) -> float:
+        if not len(goal.points):
+            return 0.0
+        points = _along(sketch.points / np.float64(box), sketch)
+        return _distance((points, goal.tells_of(points)), _all(goal.points))
 
-    distances[compared] = _apart(len(compared), (clouds(number) for number in compared))
-    return distances
+    return np.array([off(sketch, goal) for sketch, goal in zip(drawn, left, strict=True)])
 
 
 def chamfer(drawn: Sequence[Sketch], original: Sequence[Sketch]) -> Doubles:
@@ -66,28 +64,39 @@ def chamfer(drawn: Sequence[Sketch], original: Sequence[Sketch]) -> Doubles:
     if len(drawn) != len(original):
         raise UserError(f"{len(drawn)} drawings for {len(original)} originals: give one for each")
 
-    def cloud(sketch: Sketch) -> Cloud:
-        points = line_points(sketch)
-        return points, np.ones(len(points), bool)
-
-    return _apart(len(drawn), ((cloud(one), cloud(other)) for one, other in zip(drawn, original, strict=True)))
+    pairs = ((_all(line_points(sketch)) for sketch in pair) for pair in zip(drawn, original, strict=True))
+    return np.array([_distance(*pair) for pair in pairs])
 
 
-def _apart(count: int, pairs: Iterable[tuple[Cloud, Cloud]]) -> Doubles:
-    """(count,) of each pair, as many at a time as fit."""
-    distances = np.empty(count)
-    waiting: list[tuple[Cloud, Cloud]] = []
-    long, wide, start = 0, 0, 0
-    for number, pair in enumerate(pairs):
-        longer, wider = max(long, len(pair[0][0])), max(wide, len(pair[1][0]))
-        if waiting and (len(waiting) + 1) * longer * wider > PAIRS:
-            distances[start:number] = _distances(waiting)
-            waiting, start, longer, wider = [], number, len(pair[0][0]), len(pair[1][0])
-        waiting.append(pair)
-        long, wide = longer, wider
-    if waiting:
-        distances[start:] = _distances(waiting)
-    return distances
+def _all(points: Doubles) -> Cloud:
+    return points, np.ones(len(points), bool)
+
+
+def _distance(one: Cloud, other: Cloud) -> float:
+    """Mean distance of the points that count to the nearest of the other's, over both directions.
+
+    In single precision: points lie within a few sides, and a side's ten-millionth is nothing to see.
+    """
+    (x, y), (other_x, other_y) = (points.T.astype(np.float32) for points, _ in (one, other))
+    rows = max(PAIRS // len(other_x), 1)  # a drawing of very many dots is taken in parts
+    near = np.empty(len(x), np.float32)
+    near_other = np.full(len(other_x), np.inf, np.float32)
+    for start in range(0, len(x), rows):
+        part = slice(start, start + rows)
+        squares = np.subtract.outer(x[part], other_x)
+        squares *= squares
+        aside = np.subtract.outer(y[part], other_y)
+        aside *= aside
+        squares += aside
+        squares.min(axis=1, out=near[part])
+        np.minimum(near_other, squares.min(axis=0), out=near_other)
+    return (_mean_root(near, one[1]) + _mean_root(near_other, other[1])) / 2
+
+
+def _mean_root(squares: Floats, counted: Flags) -> float:
+    """0 where none counts."""
+    roots = np.sqrt(squares[counted], dtype=np.float64)
+    return float(roots.sum()) / max(len(roots), 1)
 
 
 def line_points(sketch: Sketch) -> Doubles:
@@ -119,39 +128,3 @@ def _along(points: Doubles, sketch: Sketch) -> Doubles:
     walked += np.repeat(np.arange(len(length)), sketch.lengths)
     at = walked[first][stroke] + share * length[stroke]
     return np.column_stack([np.interp(at, walked, points[:, axis]) for axis in (0, 1)])
-
-
-def _distances(pairs: Sequence[tuple[Cloud, Cloud]]) -> Doubles:
-    """Of all pairs at once. (B,)"""
-    one, one_counts = _padded([pair[0] for pair in pairs])
-    other, other_counts = _padded([pair[1] for pair in pairs])
-    here, there = torch.from_numpy(one).unsqueeze(-1), torch.from_numpy(other).unsqueeze(-2)
-    to_other = torch.empty(one_counts.shape)
-    to_one = torch.full(other_counts.shape, torch.inf)
-    rows = max(PAIRS // other_counts.size, 1)  # one drawing of very many dots is taken in parts
-    for start in range(0, one.shape[-1], rows):
-        part = slice(start, start + rows)
-        x, y = here[0, :, part] - there[0], here[1, :, part] - there[1]  # (B, rows, Q)
-        squares = x.square_().addcmul_(y, y)
-        to_other[:, part] = squares.amin(dim=2)
-        to_one = torch.minimum(to_one, squares.amin(dim=1))
-    both = [
-        np.where(counts, np.sqrt(near.double().numpy()), 0).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)
-        for near, counts in ((to_other, one_counts), (to_one, other_counts))
-    ]
-    mean: Doubles = (both[0] + both[1]) / 2
-    return mean
-
-
-def _padded(clouds: Sequence[Cloud]) -> tuple[Floats, Flags]:
-    """(2, B, P) filled up with each cloud's first point, which changes no nearest distance; and which of them count.
-
-    In single precision: points lie within a few sides, and a side's ten-millionth is nothing to see.
-    """
-    longest = max(len(points) for points, _ in clouds)
-    filled = np.empty((2, len(clouds), longest), np.float32)
-    counts = np.zeros((len(clouds), longest), bool)
-    for number, (points, counted) in enumerate(clouds):
-        filled[:, number, : len(points)], filled[:, number, len(points) :] = points.T, points[:1].T
-        counts[number, : len(points)] = counted
-    return filled, counts

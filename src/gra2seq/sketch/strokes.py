@@ -118,10 +118,14 @@ def from_stroke3(rows: ArrayLike, **about: Any) -> Sketch:
     rows = np.asarray(rows, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != 3:
         raise UserError(f"stroke-3 needs rows of (dx, dy, lift), got shape {rows.shape}")
-    lifts = np.flatnonzero(rows[:-1, LIFT] > 0.5) + 1
-    ends = np.append(lifts, len(rows)) if len(rows) else np.empty(0, np.int64)
+    return _from_offsets(rows[:, :2], rows[:, LIFT], about)
+
+
+def _from_offsets(offsets: Doubles, lift: Doubles, about: dict[str, Any]) -> Sketch:
+    lifts = np.flatnonzero(lift[:-1] > 0.5) + 1
+    ends = np.append(lifts, len(lift)) if len(lift) else np.empty(0, np.int64)
     with np.errstate(over="ignore", invalid="ignore"):  # Sketch says what is wrong with infinite points
-        points = np.cumsum(rows[:, :2], axis=0).astype(np.float32)
+        points = np.cumsum(offsets, axis=0).astype(np.float32)
     return Sketch(points, np.diff(ends, prepend=0), **about)
 
 
@@ -152,7 +156,7 @@ def from_stroke5(rows: ArrayLike, **about: Any) -> Sketch:
     pen = rows[:, DOWN:].argmax(axis=1) + DOWN
     ends = np.flatnonzero(pen == END)
     drawn = rows[: ends[0]] if len(ends) else rows
-    return from_stroke3(np.column_stack([drawn[:, :2], drawn[:, UP] > 0.5]), **about)
+    return _from_offsets(drawn[:, :2], drawn[:, UP], about)
 
 
 def from_polylines(drawing: Sequence[Sequence[ArrayLike]], **about: Any) -> Sketch:
