@@ -124,26 +124,25 @@ def test_drawings_are_those_of_a_sketch_alone_whatever_is_drawn_beside_it(tiny_r
     assert sum(same) >= (11 if steer == 1 else 10), "a rounding may tip a choice of a steered pen"
 
 
-def test_a_drawing_that_lies_well_is_kept_and_others_are_the_best_of_all(tiny_run, monkeypatch):
+def test_a_first_drawing_that_lies_well_is_kept_and_others_are_the_best_of_all(tiny_run, monkeypatch):
     model, sketches = gra2seq.load(tiny_run), list(doodles(12, seed=5))
     how = {"seed": 3, "steer": 1, "max_points": 30, "left": model.what_is_left(sketches)}
     codes = model.encode(sketches)
-    every = [model.draw(codes, tries=k, **how) for k in (1, 2, 3, 4)]  # the best of the first k
-    off = np.array([off_what_is_left(drawn, how["left"], BOX) for drawn in every])  # (4, 12)
-    well = float(np.median(off[1]))
-    last = np.where((off < well).any(axis=0), (off < well).argmax(axis=0), 3)  # the try it ends with
+    first, best = model.draw(codes, tries=1, **how), model.draw(codes, tries=4, **how)
+    off = off_what_is_left(first, how["left"], BOX)
+    well = float(np.median(off))
     told, asked = [], []
     monkeypatch.setattr("gra2seq.model._noise", lambda *about: asked.append(about[2][about[-1]]) or _noise(*about))
     drawn = model.draw(codes, tries=4, well=well, progress=lambda done, of: told.append((done, of)), **how)
-    for number, one in enumerate(drawn):
-        np.testing.assert_allclose(one.points, every[last[number]][number].points, atol=1e-3)
-    assert len(set(last.tolist())) > 2, "some lie well at once, some later, some never"
+    for one, kept, chosen, near in zip(drawn, first, best, off < well, strict=True):
+        np.testing.assert_allclose(one.points, (kept if near else chosen).points, atol=1e-3)
+    assert sum(not np.array_equal(kept.points, chosen.points) for kept, chosen in zip(first, best, strict=True)) > 4
     assert told == sorted(told)
     assert told.count((12, 12)) == 1
-    attempts = np.concatenate([np.atleast_1d(one) for one in asked])
-    made = [int((last >= k).sum()) for k in range(4)]
-    assert np.bincount(attempts).tolist() == made, "what lies well is not tried again"
-    for one, chosen in zip(model.draw(codes, tries=4, well=1e-9, **how), every[3], strict=True):
+    attempts = np.concatenate(asked)
+    poor = int((off >= well).sum())
+    assert np.bincount(attempts).tolist() == [12, poor, poor, poor], "what lies well is not tried again"
+    for one, chosen in zip(model.draw(codes, tries=4, well=1e-9, **how), best, strict=True):
         np.testing.assert_allclose(one.points, chosen.points, atol=1e-3)
     with pytest.raises(UserError, match="well=-1"):
         model.draw(codes, well=-1)

@@ -122,7 +122,7 @@ class Model:
         `first` is the number of the first one, for those who draw a long list in parts, or the numbers of all. Of
         several `tries` (default: the model's) the one is kept that lies best on what is `left` of the drawing that the
         code comes from (`what_is_left`); where that is not said, the one that reads best: encoded again, its code is
-        nearest to the one it was drawn from. Where it is said, a drawing that lies well, nearer to it than `well`
+        nearest to the one it was drawn from. Where it is said, a first drawing that lies well, nearer to it than `well`
         longer sides (default: the model's; 0: none does), is kept, and no other is tried. The pen sees it too: at every
         step it makes the best of `steer` moves (default: the model's), drawn towards ink that is still to be drawn as
         far as the decoder is in doubt (`nn.steering`); 1 is chance alone. Two moves that lie alike to a rounding may

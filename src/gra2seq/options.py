@@ -87,7 +87,7 @@ class Options:
     least_log_std: float | None = None  # lower bound of log sigma, in scaled units
     least_pen_temperature: float = 0.0  # in use, of the pen's states: a cold pen draws rings without an end
     tries: int = 1  # drawings of a sketch in use, of which the one that lies best on what is left of it is kept
-    well: float = 0.0  # longer sides: a drawing that lies nearer to what is left is kept, no other is tried
+    well: float = 0.0  # longer sides: a first drawing that lies nearer to what is left is kept, no other is tried
     steer: int = 1  # moves that a pen in use is offered at every step, if it is to see what is left; 1: it does not
     keep: bool = False  # in use, of a damaged drawing: its own lines stay where nothing was lost
 

@@ -41,7 +41,9 @@ Tries = Annotated[
 ]
 Well = Annotated[
     float | None,
-    typer.Option(min=0, help="Keep a try that lies nearer than this share of the longer side. Default: the model's."),
+    typer.Option(
+        min=0, help="Keep a first drawing that lies nearer than this share of the longer side. Default: the model's."
+    ),
 ]
 Steer = Annotated[
     int | None,

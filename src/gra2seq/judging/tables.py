@@ -225,7 +225,7 @@ def _legend(found: Sequence[Row]) -> list[str]:
         size = f"{_known(row['sketches'])} sketches in a gallery of {_known(row['gallery'])}"
         if (row["tries"] or 1) > 1:
             size += f", the best of {row['tries']} drawings each"
-            size += f" until one lies within {row['well']:g} of the longer side" if row["well"] else ""
+            size += f" unless the first lies within {row['well']:g} of the longer side" if row["well"] else ""
         if (row["steer"] or 1) > 1:
             size += f", the pen sees what is left and makes the best of {row['steer']} moves at every step"
         if row["keep"]:

@@ -140,7 +140,9 @@ def draw_rows(
         done = (done + 1).clamp(max=most - 1)  # what an idle lane draws is nobody's
         # One at a time would read and write much for little: wait until a part of the lanes is idle.
         free = idle.nonzero()[:, 0]
-        if waiting and len(free) * IDLE_SHARE >= len(idle):
+        if len(free) * IDLE_SHARE < len(idle):
+            continue
+        if waiting:
             free = free[: len(waiting)]
             number[free] = _next(waiting, len(free))
             fresh = begin(number[free])
@@ -150,7 +152,7 @@ def draw_rows(
             done[free], idle[free] = 0, False
             if luck is not None and noise is not None:
                 luck[free] = noise(number[free]).to(like)
-        elif not waiting and len(free) * IDLE_SHARE >= len(idle):
+        if int(idle.sum()) * IDLE_SHARE >= len(idle):  # nobody waits for them: they are left
             stay = (~idle).nonzero()[:, 0]
             number, done, idle = number[stay], done[stay], idle[stay]
             state = tuple(part[stay] for part in state)
