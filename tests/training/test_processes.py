@@ -19,6 +19,7 @@ ALIKE = [
     ["cluster_form=squared"],
     ["cluster_form=cosine", "mask=0", "mask_to=0.4"],
     ["mend=true", "mask=0.1", "mask_to=0.6", "start=TINY"],
+    ["polish=true", "mask=0", "mask_to=0.4", "start=TINY"],
     *(pytest.param([f"model={name}"], marks=pytest.mark.slow) for name in SYSTEMS if name != "sp-gra2seq"),
 ]
 
