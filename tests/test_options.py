@@ -117,7 +117,7 @@ def test_every_configuration_can_be_read(path):
 
 
 def test_who_trains_on_takes_all_of_the_model_in_the_package():
-    """What the network is and how it draws: of the weights only the mending is left behind, which is learnt last."""
+    """What the network is and how it draws: of the weights only the mending is left behind, which is learnt later."""
     configs, model = Path(__file__).parents[1] / "configs", gra2seq.load()
     mine, mend, polish = (read_options(configs / f"{name}.yaml") for name in ("mine", "mend", "polish"))
     tensors = model.network.state_dict().keys()

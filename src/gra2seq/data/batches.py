@@ -193,9 +193,7 @@ def prepare(
         rubbed = holes_by_lot(sketches, recipe, generators)
         rates = [0.0 if there else rate for there, rate in zip(rubbed, rates, strict=True)]
     names = tuple(sketch.key for sketch in sketches)
-    if (
-        recipe.mend and learning and not recipe.polish
-    ):  # to learn from: each damaged, then each whole; nothing of them is drawn
+    if learning and recipe.mend and not recipe.polish:  # each damaged, then each whole; nothing of them is drawn
         sketches, rates, uniform = [*sketches, *sketches], [*rates, *[0.0] * count], np.tile(uniform, (2, 1))
         rubbed = [*rubbed, *[()] * count]
         draws = None if draws is None else uniform
@@ -234,10 +232,9 @@ def prepare(
         if recipe.picture:
             greys.append(grey_view(wiped(gone) if left is None else left, recipe.canvas, recipe.picture))
     strokes, stroke_rows_ = _survivors(sketches, lost, recipe)
+    gradient = learning and not recipe.polish
     return Batch(
-        blocks=Blocks.of(number_blocks(together(cut), recipe.skip_blank, gradient=learning and not recipe.polish))
-        if cut
-        else NO_BLOCKS,
+        blocks=Blocks.of(number_blocks(together(cut), recipe.skip_blank, gradient)) if cut else NO_BLOCKS,
         places=torch.from_numpy(np.concatenate(places)) if places else torch.empty(0, dtype=torch.int64),
         valid=torch.from_numpy(valid),
         centres=torch.from_numpy(centres),

@@ -63,7 +63,6 @@ def chamfer(drawn: Sequence[Sketch], original: Sequence[Sketch]) -> Doubles:
     """(N,) the distance of each drawing to its original, in longer sides."""
     if len(drawn) != len(original):
         raise UserError(f"{len(drawn)} drawings for {len(original)} originals: give one for each")
-
     pairs = ((_all(line_points(sketch)) for sketch in pair) for pair in zip(drawn, original, strict=True))
     return np.array([_distance(*pair) for pair in pairs])
 

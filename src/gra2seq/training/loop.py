@@ -91,10 +91,10 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     run = Path(options.run)
     if manifest.rank() == 0:
         _check_folder(run, resume)
-    if options.mend and not options.polish and not options.start:
-        raise UserError("mend=true learns to mend the codes of a trained model: say which with start=RUN, or shipped")
     if options.polish and not options.start:
         raise UserError("polish=true polishes the decoder of a trained model: say which with start=RUN, or shipped")
+    if options.mend and not options.start:
+        raise UserError("mend=true learns to mend the codes of a trained model: say which with start=RUN, or shipped")
     dataset = open_dataset(options.data, name=options.dataset or None)
     if len(dataset.train) == 0:
         raise UserError(f"{dataset.name} has no sketch in its train split: nothing to learn from")
