@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gra2seq.errors import UserError
-from gra2seq.memory import keep_freed_memory
+from gra2seq.memory import keep_freed_memory, look_for_rings_seldom
 from gra2seq.processes import Beside, cores, ctrl_c_waits, start
 from gra2seq.sketch.strokes import Sketch
 
@@ -125,6 +125,7 @@ class Shares:
 def _heal(model: Path | None, threads: int, how: dict[str, Any], told: Connection) -> None:
     """What a process does: it hears its share, tells how far it is, then all it has healed, or what is wrong."""
     keep_freed_memory()
+    look_for_rings_seldom()
     try:
         sketches = told.recv()
     except (EOFError, ConnectionError):  # the command is gone

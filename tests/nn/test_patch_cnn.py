@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from gra2seq.data.doodles import doodles
+from gra2seq.nn import patch_cnn
 from gra2seq.nn.patch_cnn import Blocks, PatchCNN
 from gra2seq.sketch import quadtree
 from gra2seq.sketch.canvas import Canvas
@@ -109,3 +110,45 @@ def test_blocks_for_use_give_the_same_features_and_refuse_a_gradient():
     assert torch.equal(features, cnn(whole))
     with pytest.raises(ValueError, match="without what a gradient needs"):
         features.sum().backward()
+
+
+@pytest.mark.parametrize("paper", [0.0, -1.0])
+@pytest.mark.parametrize("ink", [0.0, 0.003, 0.3, 1.0])
+def test_features_above_0_alone_give_the_same(monkeypatch, ink, paper):
+    """As a CPU computes where most features are 0; here whatever their share is."""
+    monkeypatch.setattr(patch_cnn, "FEW", 2.0)
+    monkeypatch.setattr(patch_cnn, "WIDE", 1)
+    monkeypatch.setattr(patch_cnn._Quarters, "forward", None)  # nobody goes the other way
+    torch.manual_seed(1)
+    cnn = PatchCNN(CHANNELS[64], paper=paper).double()
+    for patches in (random_patches(64, ink), drawn_patches(64)):
+        blocks = Blocks.of(number_blocks(leaves(patches), cnn.skips_blank, gradient=False))
+        with torch.no_grad():
+            assert torch.allclose(cnn(blocks), cnn.plain(torch.from_numpy(patches)), rtol=0, atol=1e-12)
+
+
+def test_features_above_0_alone_are_taken_where_they_are_few_and_no_gradient_is_wanted(monkeypatch):
+    taken, of_few = [], patch_cnn._of_few
+
+    def spy(features, *rest):
+        taken.append((features > 0).mean())
+        return of_few(features, *rest)
+
+    monkeypatch.setattr(patch_cnn, "_of_few", spy)
+    patches = drawn_patches(256, count=1)
+    blocks = Blocks.of(number_blocks(leaves(patches)))
+    torch.manual_seed(0)
+    cnn = PatchCNN(CHANNELS[256])
+    with torch.no_grad():
+        cnn(blocks)
+        assert not taken, "half of the features of fresh weights are above 0"
+        for weight in list(cnn.weights)[2:]:
+            weight.sub_(weight.abs().mean() * 0.7)
+        features, plain = cnn(blocks), cnn.plain(torch.from_numpy(patches))
+    assert taken
+    assert max(taken) < patch_cnn.FEW
+    assert plain.abs().max() > 0
+    assert (features - plain).abs().max() < 2e-5 * plain.abs().max()
+    count = len(taken)
+    cnn(blocks).sum().backward()
+    assert len(taken) == count, "a gradient goes through all"

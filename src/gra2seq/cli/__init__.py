@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gra2seq.cli.common import app, say
 from gra2seq.errors import UserError
-from gra2seq.memory import keep_freed_memory
+from gra2seq.memory import end_at_once, keep_freed_memory, look_for_rings_seldom
 
 # isort: off
 # the order of the help
@@ -48,6 +48,7 @@ def _fits(word: str, option: str) -> bool:
 def main() -> None:
     """Entry point: errors a user can mend are one line and exit code 2; a Ctrl-C is 130."""
     keep_freed_memory()
+    look_for_rings_seldom()
     try:
         app(several(sys.argv[1:]))
     except UserError as error:
@@ -55,3 +56,5 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        end_at_once()

@@ -11,14 +11,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gra2seq.sketch import quadtree
+from gra2seq.sketch.masking import Flags
+from gra2seq.sketch.strokes import Floats
 
 CHANNELS = (8, 32, 64, 128, 256, 512, 512)  # paper
 PAPER, INK = 0.0, 1.0  # pixel values; the released code has -1 and +1 (docs/differences.md)
+FEW = 0.2  # share of features above 0 below which a CPU is faster with these alone (docs/decisions.md)
+WIDE = 128  # channels from which that pays
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,8 @@ class PatchCNN(nn.Module):
         for number, (level, weight) in enumerate(zip(blocks.levels, list(self.weights)[1:], strict=True)):
             features = _level(features, weight, level, number != last)
         quarters = features.index_select(0, blocks.patches.reshape(-1))
-        return quarters.reshape(len(blocks.patches), 4, -1).max(dim=1).values
+        quarters = quarters.reshape(len(blocks.patches), 4, -1)
+        return quarters.max(dim=1).values if torch.is_grad_enabled() else quarters.amax(dim=1)  # which is faster
 
     def plain(self, patches: Tensor) -> Tensor:
         """The same by ordinary convolutions on (n, side, side) pixels of 0 and 1."""
@@ -130,7 +136,46 @@ class PatchCNN(nn.Module):
 
 
 def _level(features: Tensor, weight: Tensor, level: Level, relu: bool) -> Tensor:
+    """Features of blocks from those of their quarters, which are 0 or more."""
+    if features.device.type == "cpu" and weight.shape[1] >= WIDE and not torch.is_grad_enabled():
+        there = features.numpy() > 0
+        if np.count_nonzero(there) < FEW * there.size:
+            result = _of_few(features.numpy(), there, weight, level)
+            return result.relu_() if relu else result
     return _Quarters.apply(features, weight, level, relu)  # type: ignore[no-untyped-call, no-any-return]
+
+
+def _by_quarter(weight: Tensor) -> Tensor:
+    """(O, C, 2, 2) -> (4, C, O)"""
+    return weight.permute(2, 3, 1, 0).reshape(4, weight.shape[1], weight.shape[0]).contiguous()
+
+
+def _of_few(features: Floats, there: Flags, weight: Tensor, level: Level) -> Tensor:
+    """What `_Quarters` gives before ReLU, without a gradient: a block adds up the weights of the few features of its
+    quarters that are `there`, each times its feature.
+    """
+    place = np.flatnonzero(there)
+    channels = features.shape[1]
+    before = np.arange(len(features) + 1) * channels
+    first = np.searchsorted(place, before)  # of each child, and one behind the last
+    value = features.reshape(-1)[place]
+    channel = (place - np.repeat(before[:-1], np.diff(first))).astype(np.int32)
+    pair = level.parent_pairs.rows.numpy()  # a row for each quarter of each block
+    child = level.children.numpy()[pair]
+    quarter = np.repeat(np.arange(4, dtype=np.int32), level.quarters)[pair]
+    count = first[child + 1] - first[child]
+    stop = np.cumsum(count)
+    of = np.repeat(first[child] - (stop - count), count) + np.arange(stop[-1] if len(stop) else 0)
+    rows = channel[of] + np.repeat(quarter * np.int32(channels), count)
+    starts = np.concatenate([[0], stop])[level.parent_pairs.starts.numpy()].astype(np.int32)
+    return F.embedding_bag(
+        torch.from_numpy(rows),
+        _by_quarter(weight).flatten(0, 1),
+        torch.from_numpy(starts),
+        mode="sum",
+        per_sample_weights=torch.from_numpy(value[of]),
+        include_last_offset=True,
+    )
 
 
 class _Quarters(torch.autograd.Function):
@@ -142,7 +187,7 @@ class _Quarters(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, features: Tensor, weight: Tensor, level: Level, relu: bool) -> Tensor:
-        by_quarter = weight.permute(2, 3, 1, 0).reshape(4, weight.shape[1], weight.shape[0]).contiguous()
+        by_quarter = _by_quarter(weight)
         gathered = features.index_select(0, level.children)  # (pairs, C)
         products = torch.empty(len(gathered), weight.shape[0], dtype=gathered.dtype, device=gathered.device)
         for q, (rows, out) in enumerate(
