@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from pen_moves import many, pen_move
 from scipy.stats import multivariate_normal
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
@@ -13,7 +14,7 @@ from gra2seq.nn.mixture import FLOOR, PenMove, raw_size
 
 def moves(shape=(), mixtures=4, seed=0, dtype=torch.float64):
     torch.manual_seed(seed)
-    return PenMove.of(torch.randn(*shape, raw_size(mixtures), dtype=dtype))
+    return PenMove(torch.randn(*shape, raw_size(mixtures), dtype=dtype))
 
 
 def covariance(move):
@@ -66,15 +67,14 @@ def test_gradients_stay_finite_far_away_and_for_extreme_numbers(least, size):
     rows = torch.zeros(10, 5)
     rows[:, :2] = 1e3
     rows[:, 2] = 1
-    offset, pen = PenMove.of(raw, least_log_std=least).log_prob(rows)
+    offset, pen = PenMove(raw, least_log_std=least).log_prob(rows)
     (offset.sum() + pen.sum()).backward()
     assert raw.grad.isfinite().all()
 
 
 def test_samples_have_the_moments_of_the_mixture():
     move = moves(mixtures=2, seed=3)
-    many = PenMove(*(v.expand(400_000, *v.shape) for v in vars(move).values()))
-    rows = many.sample(1.0, torch.Generator().manual_seed(0))
+    rows = many(move, 400_000).sample(1.0, torch.Generator().manual_seed(0))
     weights = torch.softmax(move.logits, -1)
     mean = (weights.unsqueeze(-1) * move.mean).sum(0)
     apart = move.mean - mean
@@ -86,18 +86,18 @@ def test_samples_have_the_moments_of_the_mixture():
 
 def test_temperature():
     """Logits divided by it, sigma multiplied by its root."""
-    move = PenMove(
+    move = pen_move(
         torch.zeros(1),
         torch.zeros(1, 2),
         torch.log(torch.tensor([[2.0, 3.0]])),
         torch.zeros(1),
         torch.tensor([0.0, 1, 2]),
     )
-    many = PenMove(*(v.expand(400_000, *v.shape) for v in vars(move).values()))
-    rows = many.sample(0.25, torch.Generator().manual_seed(0))
+    often = many(move, 400_000)
+    rows = often.sample(0.25, torch.Generator().manual_seed(0))
     assert torch.allclose(rows[:, :2].std(0), torch.tensor([1.0, 1.5]), atol=0.02)
     assert torch.allclose(rows[:, 2:].mean(0), torch.softmax(move.pen / 0.25, -1), atol=0.01)
-    warm = many.sample(0.25, torch.Generator().manual_seed(0), pen_temperature=0.5)
+    warm = often.sample(0.25, torch.Generator().manual_seed(0), pen_temperature=0.5)
     assert torch.equal(warm[:, :2], rows[:, :2]), "the offsets keep theirs"
     assert torch.allclose(warm[:, 2:].mean(0), torch.softmax(move.pen / 0.5, -1), atol=0.01)
     with pytest.raises(ValueError, match="negative"):
@@ -115,7 +115,7 @@ def test_temperature_zero_takes_the_likeliest_and_needs_no_randomness():
 def test_a_soft_sample_is_a_sample_and_lets_gradients_through():
     torch.manual_seed(0)
     raw = torch.randn(2000, 3 + 6 * 4, dtype=torch.float64)[:1].expand(2000, -1).clone().requires_grad_()
-    moves = PenMove.of(raw)
+    moves = PenMove(raw)
     gumbel = -torch.empty(2000, 4 + 3, dtype=torch.float64).exponential_().log()
     normal = torch.randn(2000, 2, dtype=torch.float64)
     rows = moves.soft_sample(gumbel, normal, temperature=1e-3)  # so cold that the choice is hard
@@ -136,13 +136,13 @@ def test_doubt_is_the_deviation_of_the_gaussian_an_offset_comes_from():
     """Gaussians far apart, so that an offset tells its own; x and y count alike, and the temperature does not."""
     mean = torch.tensor([[0.0, 0.0], [1e6, 0.0], [0.0, 1e6]])
     log_std = torch.tensor([[0.0, 0.0], [1.0, -2.0], [-3.0, -3.0]])
-    move = PenMove(torch.zeros(1, 3), mean[None], log_std[None], torch.zeros(1, 3), torch.tensor([[0.5, 0.0, -1.0]]))
-    many = PenMove(*(v.expand(500, *v.shape[1:]) for v in vars(move).values()))
+    move = pen_move(torch.zeros(3), mean, log_std, torch.zeros(3), torch.tensor([0.5, 0.0, -1.0]))
+    often = many(move, 500)
     for temperature in (0.1, 1.0):
-        rows, doubt = many.sample_and_doubt(temperature, torch.Generator().manual_seed(0))
+        rows, doubt = often.sample_and_doubt(temperature, torch.Generator().manual_seed(0))
         origin = torch.cdist(rows[:, :2], mean).argmin(dim=-1)
         assert set(origin.tolist()) == {0, 1, 2}
         deviation = [math.sqrt((math.exp(2 * x) + math.exp(2 * y)) / 2) for x, y in log_std.tolist()]
         assert torch.allclose(doubt, torch.tensor(deviation)[origin])
-    assert torch.equal(many.sample(1.0, torch.Generator().manual_seed(0)), rows)
-    assert move.sample_and_doubt(0.0)[1].tolist() == [1.0]
+    assert torch.equal(often.sample(1.0, torch.Generator().manual_seed(0)), rows)
+    assert float(move.sample_and_doubt(0.0)[1]) == 1.0

@@ -6,9 +6,9 @@ from collections import deque
 import numpy as np
 import pytest
 import torch
+from pen_moves import pen_move
 
 from gra2seq.nn.decoder import draw_rows
-from gra2seq.nn.mixture import PenMove
 from gra2seq.nn.steering import AWAY, DRAWN, FURTHEST, LOOKS, POINTS, PROGRESS, SHARP, SURPRISE, Sight
 from gra2seq.sketch.chamfer import Left
 from gra2seq.sketch.ink_map import FINE, REACH, SIDE, ink_map, lost_map
@@ -153,7 +153,7 @@ def wide(lengths):
         even = torch.zeros(len(row), 2, dtype=torch.float64)
         mean = torch.tensor([[0.0, 0.0], [FAR, FAR]], dtype=torch.float64).expand(len(row), 2, 2)
         log_std = torch.tensor(DOUBT, dtype=torch.float64).log()[:, None].expand(len(row), 2, 2)
-        return PenMove(even, mean, log_std, even, pen), (count + 1, number)
+        return pen_move(even, mean, log_std, even, pen), (count + 1, number)
 
     return step
 

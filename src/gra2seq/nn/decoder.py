@@ -62,7 +62,7 @@ class StrokeDecoder(nn.Module):
         if self.position:
             rows = torch.cat([rows, rows[..., :DOWN].cumsum(dim=1)], dim=-1)
         raw = self.out(self.lstm.run(pack(rows, count), *self._start(code), steady=code))
-        return PenMove.of(raw, self.least_log_std)
+        return PenMove(raw, self.least_log_std)
 
     @torch.no_grad()
     def step(self, row: Tensor, state: State) -> tuple[PenMove, State]:
@@ -72,7 +72,7 @@ class StrokeDecoder(nn.Module):
         last = torch.cat([row, place], dim=-1) if self.position else row
         gates = torch.addmm(told, last, self.lstm.by_inputs[:, : last.shape[1]].T).addmm_(hidden, self.lstm.by_hidden.T)
         hidden, cell = self.lstm.step(gates, cell)
-        return PenMove.of(self.out(hidden), self.least_log_std), (hidden, cell, place, told)
+        return PenMove(self.out(hidden), self.least_log_std), (hidden, cell, place, told)
 
 
 def first_row(count: int, like: Tensor) -> Tensor:
@@ -146,7 +146,8 @@ def draw_rows(
             free = free[: len(waiting)]
             number[free] = _next(waiting, len(free))
             fresh = begin(number[free])
-            state = tuple(part.index_copy(0, free.to(like.device), new) for part, new in zip(state, fresh, strict=True))
+            for part, new in zip(state, fresh, strict=True):
+                part.index_copy_(0, free.to(part.device), new)
             row[free] = first_row(len(free), like)
             at[free] = 0
             done[free], idle[free] = 0, False

@@ -18,51 +18,73 @@ FLOOR = math.log(1e-6)  # sketch-rnn's -log(p + 1e-6): a rare long jump otherwis
 NOISE = 4  # numbers a sample takes: uniforms for component and pen, normals for x and y
 MOST_LOG_STD = 20.0  # |log sigma| is held below this, and offsets within MOST_SIGMAS of sigma: beyond them single
 MOST_SIGMAS = 1e6  # precision overflows, and a finite loss could have a gradient that is not
+PENS = 3  # states
+NUMBERS = 6  # of each Gaussian
 MOST_TILT = 6.0  # |atanh rho| is held below this, or 1 - rho^2 vanishes in single precision
 
 
 def raw_size(mixtures: int) -> int:
     """Numbers a step takes: pen logits, then pi, mu_x, mu_y, sigma_x, sigma_y and rho of each Gaussian."""
-    return 3 + 6 * mixtures
+    return PENS + NUMBERS * mixtures
 
 
 @dataclass(frozen=True)
 class PenMove:
     """M Gaussians over the offset and a categorical over DOWN, UP, END; leading axes are free."""
 
-    logits: Tensor  # (…, M)
-    mean: Tensor  # (…, M, 2)
-    log_std: Tensor  # (…, M, 2)
-    tilt: Tensor  # (…, M) atanh of the correlation
-    pen: Tensor  # (…, 3) logits
+    raw: Tensor  # (…, 3 + 6 M) the network's numbers, in the order of `raw_size`
+    least_log_std: float | None = None
 
-    @staticmethod
-    def of(raw: Tensor, least_log_std: float | None = None) -> PenMove:
-        """From the network's numbers, (…, 3 + 6 M)."""
-        pen, rest = raw[..., :3], raw[..., 3:]
-        logits, mean_x, mean_y, std_x, std_y, tilt = rest.chunk(6, dim=-1)
-        least = -MOST_LOG_STD if least_log_std is None else least_log_std
-        log_std = torch.stack([std_x, std_y], dim=-1).clamp(least, MOST_LOG_STD)
-        return PenMove(logits, torch.stack([mean_x, mean_y], dim=-1), log_std, tilt.clamp(-MOST_TILT, MOST_TILT), pen)
+    @property
+    def pen(self) -> Tensor:
+        """(…, 3) logits"""
+        return self.raw[..., :PENS]
+
+    @property
+    def logits(self) -> Tensor:
+        """(…, M)"""
+        return self.parts()[0]
+
+    @property
+    def mean(self) -> Tensor:
+        """(…, M, 2)"""
+        return torch.stack(self.parts()[1:3], dim=-1)
+
+    @property
+    def log_std(self) -> Tensor:
+        """(…, M, 2)"""
+        return self._bounded_log_std(torch.stack(self.parts()[3:5], dim=-1))
+
+    @property
+    def tilt(self) -> Tensor:
+        """(…, M) atanh of the correlation"""
+        return _bounded_tilt(self.parts()[5])
+
+    def parts(self) -> tuple[Tensor, ...]:
+        """(…, M) each: logits, means of x and y, unbounded log sigma of x and y, unbounded tilt."""
+        return self.raw[..., PENS:].chunk(NUMBERS, dim=-1)
+
+    def _bounded_log_std(self, log_std: Tensor) -> Tensor:
+        return log_std.clamp(-MOST_LOG_STD if self.least_log_std is None else self.least_log_std, MOST_LOG_STD)
 
     def offered(self) -> PenMove:
         """For several samples of each: one more leading axis, on which `sample` takes as many as the noise has."""
-        axis = self.pen.ndim - 1
-        parts = (self.logits, self.mean, self.log_std, self.tilt, self.pen)
-        return PenMove(*(part.unsqueeze(axis) for part in parts))
+        return PenMove(self.raw.unsqueeze(-2), self.least_log_std)
 
     def log_prob_offset(self, offset: Tensor) -> Tensor:
         """log p(dx, dy), without the floor. (…, 2) -> (…)"""
-        z = (offset.unsqueeze(-2) - self.mean) * torch.exp(-self.log_std)  # (…, M, 2)
-        z = z.clamp(-MOST_SIGMAS, MOST_SIGMAS)
-        rho = torch.tanh(self.tilt)
-        # log(1 - rho^2) = 2 log sech(tilt), stable where 1 - rho^2 is not
-        log_free = 2 * (math.log(2) - self.tilt.abs() - F.softplus(-2 * self.tilt.abs()))
-        square = z[..., 0].square() + z[..., 1].square() - 2 * rho * z[..., 0] * z[..., 1]
-        gaussian = (
-            -0.5 * square * torch.exp(-log_free) - math.log(2 * math.pi) - self.log_std.sum(dim=-1) - 0.5 * log_free
+        logits, mean_x, mean_y, log_x, log_y, tilt = self.parts()
+        log_x, log_y, tilt = self._bounded_log_std(log_x), self._bounded_log_std(log_y), _bounded_tilt(tilt)
+        z_x, z_y = (
+            ((offset[..., axis : axis + 1] - mean) * torch.exp(-log_std)).clamp(-MOST_SIGMAS, MOST_SIGMAS)  # (…, M)
+            for axis, (mean, log_std) in enumerate(((mean_x, log_x), (mean_y, log_y)))
         )
-        return torch.logsumexp(F.log_softmax(self.logits, dim=-1) + gaussian, dim=-1)
+        rho = torch.tanh(tilt)
+        # log(1 - rho^2) = 2 log sech(tilt), stable where 1 - rho^2 is not
+        log_free = 2 * (math.log(2) - tilt.abs() - F.softplus(-2 * tilt.abs()))
+        square = z_x.square() + z_y.square() - 2 * rho * z_x * z_y
+        gaussian = -0.5 * square * torch.exp(-log_free) - math.log(2 * math.pi) - log_x - log_y - 0.5 * log_free
+        return torch.logsumexp(F.log_softmax(logits, dim=-1) + gaussian, dim=-1)
 
     def log_prob_pen(self, state: Tensor) -> Tensor:
         """log p of a one-hot pen state. (…, 3) -> (…)"""
@@ -105,16 +127,25 @@ class PenMove:
             component, pen = self.logits.argmax(dim=-1), self.pen.argmax(dim=-1)
         else:
             if noise is None:
-                noise = make_noise(self.pen.shape[:-1], generator, self.pen)
+                noise = make_noise(self.raw.shape[:-1], generator, self.raw)
             component = _choose(self.logits / temperature, noise[..., 0])
             pen = _choose(self.pen / (temperature if pen_temperature is None else pen_temperature), noise[..., 1])
-        offset, std = _pick(self.mean, component), torch.exp(_pick(self.log_std, component))
+        offset, std, tilt = self._gaussian(component)
         if temperature > 0 and noise is not None:
-            rho = torch.tanh(_pick(self.tilt.unsqueeze(-1), component)[..., 0])
+            rho = torch.tanh(tilt)
             first, second = noise[..., 2], noise[..., 3]
             tilted = torch.stack([first, rho * first + torch.sqrt(1 - rho.square()) * second], dim=-1)
             offset = offset + std * math.sqrt(temperature) * tilted
-        return torch.cat([offset, F.one_hot(pen, 3).to(offset.dtype)], dim=-1), std.square().mean(dim=-1).sqrt()
+        rows = torch.cat([offset, torch.zeros_like(offset[..., :1]).expand(*pen.shape, PENS)], dim=-1)
+        return rows.scatter_(-1, pen.unsqueeze(-1) + DOWN, 1.0), std.square().mean(dim=-1).sqrt()
+
+    def _gaussian(self, component: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Of the Gaussians with these numbers (…): mean (…, 2), deviation (…, 2) and tilt (…)."""
+        size = self.raw.shape[-1]
+        after = torch.arange(PENS, size, (size - PENS) // NUMBERS, device=self.raw.device)[1:]  # the logits
+        picked = self.raw.expand(*component.shape, size).gather(-1, component.unsqueeze(-1) + after)
+        log_std = self._bounded_log_std(picked[..., 2:4])
+        return picked[..., :2], torch.exp(log_std), _bounded_tilt(picked[..., 4])
 
     def soft_sample(self, gumbel: Tensor, normal: Tensor, temperature: float = 1.0) -> Tensor:
         """Rows (…, 5) that a gradient can pass: component and pen by Gumbel-softmax, the offset by its own noise.
@@ -122,8 +153,9 @@ class PenMove:
         Randomness is handed in: Gumbel numbers (…, M + 3) and normal ones (…, 2). The pen is a one-hot forwards and
         the soft choice backwards.
         """
-        components = self.logits.shape[-1]
-        weight = F.softmax((self.logits + gumbel[..., :components]) / temperature, dim=-1)  # (…, M)
+        logits = self.logits
+        components = logits.shape[-1]
+        weight = F.softmax((logits + gumbel[..., :components]) / temperature, dim=-1)  # (…, M)
         rho = torch.tanh(self.tilt)
         first, second = normal[..., :1], normal[..., 1:]
         tilted = torch.stack([first.expand_as(rho), rho * first + torch.sqrt(1 - rho.square()) * second], dim=-1)
@@ -140,10 +172,8 @@ def make_noise(shape: torch.Size, generator: torch.Generator | None, like: Tenso
     return torch.cat([uniform, normal], dim=-1).to(like)
 
 
-def _pick(values: Tensor, component: Tensor) -> Tensor:
-    """(…, M, k) at (…) -> (…, k); leading axes of one value are the same for all."""
-    index = component[..., None, None].expand(*component.shape, 1, values.shape[-1])
-    return values.expand(*component.shape, *values.shape[-2:]).gather(-2, index).squeeze(-2)
+def _bounded_tilt(tilt: Tensor) -> Tensor:
+    return tilt.clamp(-MOST_TILT, MOST_TILT)
 
 
 def _choose(logits: Tensor, uniform: Tensor) -> Tensor:

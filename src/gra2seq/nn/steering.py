@@ -85,12 +85,13 @@ class Sight:
 
     def _draw(self, numbers: Tensor, to_draw: Tensor, start: Tensor, end: Tensor) -> None:
         """Ink along the lines (B, 2) to (B, 2) is no longer to be drawn."""
-        way = (end - start).unsqueeze(-1)  # (B, 2, 1)
-        here = to_draw - start.unsqueeze(-1)  # (B, 2, POINTS)
-        length = way.square().sum(dim=1).clamp(min=1e-12)
-        share = ((here * way).sum(dim=1) / length).clamp(0, 1)
-        beside = (here - share.unsqueeze(1) * way).square().sum(dim=1) < DRAWN**2  # (B, POINTS)
-        self.to_draw[numbers] = to_draw.masked_fill_(beside.unsqueeze(1), AWAY)
+        way = end - start
+        length = way.square().sum(dim=1, keepdim=True).clamp(min=1e-12)
+        way_x, way_y = way.split(1, dim=1)  # (B, 1)
+        x, y = (to_draw - start.unsqueeze(-1)).unbind(dim=1)  # (B, POINTS)
+        share = (x * way_x).addcmul_(y, way_y).div_(length).clamp_(0, 1)
+        beside = (x - share * way_x).square_().add_((y - share * way_y).square_()) < DRAWN**2
+        self.to_draw.index_copy_(0, numbers, to_draw.masked_fill_(beside.unsqueeze(1), AWAY))
 
 
 def _some(left: Left) -> NDArray[np.float32]:
