@@ -14,7 +14,8 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.judging import evaluate as judging
-from gra2seq.judging.evaluate import evaluate, stored_draws, write_galleries, write_tables
+from gra2seq.judging.evaluate import evaluate, stored_draws, write_tables
+from gra2seq.judging.galleries import write_galleries
 from gra2seq.judging.harm import Harm
 from gra2seq.judging.judge import Judge
 from gra2seq.model import laid_over, untrained

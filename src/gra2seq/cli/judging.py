@@ -63,6 +63,7 @@ def evaluate(
     """Rec, Ret and Chamfer distance of a model: the rows of the paper's Tables 1 and 2."""
     from gra2seq.data.datasets import open_dataset
     from gra2seq.judging import evaluate as judging
+    from gra2seq.judging.galleries import write_galleries
     from gra2seq.judging.judge import load_judge
     from gra2seq.judging.tables import to_markdown
     from gra2seq.options import as_dict, options
@@ -96,7 +97,7 @@ def evaluate(
             stem += "-holes" if holes else ""
             stem += "".join(f"-{name}-{value}" for name, value in changes.items())  # not the model's own way
             judging.write_tables(rows, folder, stem)
-            judging.write_galleries(
+            write_galleries(
                 model, dataset, folder, stem, split=split, masks=masks, holes=holes, most=gallery, progress=progress
             )
     if folder:
@@ -222,7 +223,7 @@ def synonyms(
 ) -> None:
     """Do links join patches that show the same part? The share of links that do, against chance."""
     from gra2seq.data.info import labelled
-    from gra2seq.judging.evaluate import spread
+    from gra2seq.judging.galleries import spread
     from gra2seq.judging.synonyms import PROXIMITIES
     from gra2seq.judging.synonyms import synonyms as count
     from gra2seq.training.progress import counting

@@ -27,16 +27,14 @@ from gra2seq.errors import UserError
 from gra2seq.judging.harm import Harm, harms
 from gra2seq.judging.judge import Judge
 from gra2seq.judging.recognition import recognition
+from gra2seq.judging.redraw import is_empty, keeps_lines, redrawn
 from gra2seq.judging.retrieval import ranks
-from gra2seq.judging.sheet import write_sheet
 from gra2seq.judging.tables import FORMATS
 from gra2seq.model import STREAM, TEMPERATURE, Model
 from gra2seq.options import IN_USE, Options, as_dict
-from gra2seq.sketch.chamfer import Left, chamfer
+from gra2seq.sketch.chamfer import chamfer
 from gra2seq.sketch.masking import Draws
-from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
-from gra2seq.training.gallery import damaged_picture
 from gra2seq.training.manifest import FREE
 from gra2seq.whole import whole_file
 
@@ -48,8 +46,6 @@ KEEPING = 1  # and of how lines that are left are kept
 MASK_SEED, MASK_VERSION = 2023, 3  # of the draws of a benchmark, and of how they are made
 BATCH = 256
 UNKNOWN = -1  # the judge's word on an empty drawing
-SHOWN = 10  # sketches of a gallery, and columns of a larger one
-GALLERY_ROWS = ("original", "damaged", "redrawn")
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
 
@@ -107,8 +103,8 @@ def evaluate(
     `folder` is for what was judged: a stopped evaluation goes on there. It is known by the weights and the
     data, so that nothing of another model or of changed data is taken.
     """
-    indices = _split(dataset, split)
-    _check(model, dataset, judge, masks, direction, holes)
+    indices = split_of(dataset, split)
+    check(model, dataset, judge, masks, direction, holes)
     draws = stored_draws(dataset, split, len(indices), model.recipe.nodes)
     tell = progress or (lambda *_: None)
     actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
@@ -151,7 +147,7 @@ def evaluate(
                     "tries": model.options.tries,
                     "well": model.options.well,
                     "steer": model.options.steer,
-                    "keep": _keeps(model, harm),
+                    "keep": keeps_lines(model, harm),
                     "rec": rec.rate if rec else None,
                     "rec_by_category": rec.per_category if rec else None,
                     "ceiling": float(np.mean(originals.said == actual)) if judge else None,
@@ -168,59 +164,6 @@ def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> Non
     for suffix, text in FORMATS.items():
         with whole_file(folder / f"{name}{suffix}") as temporary:
             temporary.write_text(text(rows))
-
-
-def write_galleries(
-    model: Model,
-    dataset: Dataset,
-    folder: Path,
-    name: str,
-    *,
-    split: str = "test",
-    masks: Sequence[float] = (0.0, 0.1, 0.3),
-    holes: Sequence[float] = (),
-    seed: int = 0,
-    most: int = SHOWN,
-    progress: Progress | None = None,
-) -> list[Path]:
-    """Original, damaged and redrawn sketches, a column a sketch: for each mask (or hole) a PNG and an SVG.
-
-    The sketches are spread evenly over the split, not chosen; damage and drawings are those that `evaluate` judges.
-    More than `SHOWN` go on in further rows, without the names of their categories.
-    """
-    indices = _split(dataset, split)
-    _check(model, dataset, None, masks, "redrawn", holes)
-    draws = stored_draws(dataset, split, len(indices), model.recipe.nodes).numbers
-    places = spread(len(indices), most)
-    sketches = [dataset.store[int(index)] for index in indices[places]]
-    bands = [slice(start, start + SHOWN) for start in range(0, len(sketches), SHOWN)]
-    titles = [sketch.category if len(bands) == 1 else "" for sketch in sketches[bands[0]]]
-    tell = progress or (lambda *_: None)
-    written = []
-    for number, harm in enumerate(every := harms(masks, holes), 1):
-        told = harm.of(sketches, draws[places])
-        codes = model.encode(sketches, **told)
-        left = _left(model, sketches, draws[places], harm)
-        drawn = _laid(model, sketches, model.draw(codes, seed=seed, first=places, left=left), left, harm)
-        rubbed = told.get("holes", [()] * len(sketches))
-        damaged = [
-            damaged_picture(sketch, model.recipe, draws[place], harm.mask, holes=own)
-            for sketch, place, own in zip(sketches, places, rubbed, strict=True)
-        ]
-        shown = [None if _empty(sketch) else sketch for sketch in drawn]
-        rows: list[list[Sketch | Picture | None]] = [
-            [*row[band]] for band in bands for row in (sketches, damaged, shown)
-        ]
-        labels = GALLERY_ROWS * len(bands)
-        written += write_sheet(folder / f"{name}-{harm.sheet}", rows, titles, labels)
-        tell("galleries", number, len(every))
-    return written
-
-
-def spread(count: int, most: int) -> Ints:
-    """At most `most` of the numbers 0 … count - 1, evenly: each from the middle of its share."""
-    chosen = min(most, count)
-    return (2 * np.arange(chosen) + 1) * count // (2 * max(chosen, 1))
 
 
 def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
@@ -258,7 +201,7 @@ def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str
     return about.hexdigest()[:16]
 
 
-def _split(dataset: Dataset, split: str) -> Indices:
+def split_of(dataset: Dataset, split: str) -> Indices:
     known = {"train": dataset.train, "valid": dataset.valid, "test": dataset.test}
     if split not in known:
         raise UserError(f"there is no split {split!r}: one of {', '.join(known)}")
@@ -267,7 +210,7 @@ def _split(dataset: Dataset, split: str) -> Indices:
     return known[split]
 
 
-def _check(
+def check(
     model: Model,
     dataset: Dataset,
     judge: Judge | None,
@@ -349,14 +292,11 @@ def _judge(
         progress = partial(_told, tell, f"{what}: drawn", start, len(indices))
         there = slice(start, start + STREAM)
         originals = [dataset.store[int(index)] for index in indices[there]]
-        left = _left(model, originals, draws[there], harm)
-        drawn = _laid(
-            model, originals, model.draw(codes[there], seed=seed, first=start, left=left, progress=progress), left, harm
-        )
+        drawn = redrawn(model, originals, codes[there], draws[there], harm, seed, start, progress)
         for first in range(0, len(drawn), BATCH):
             part = slice(first, min(first + BATCH, len(drawn)))
             found = _said(judge, dataset, drawn[part])
-            empty = np.array([_empty(sketch) for sketch in drawn[part]])
+            empty = np.array([is_empty(sketch) for sketch in drawn[part]])
             apart = chamfer(drawn[part], originals[part])
             parts.append(Judged(model.encode(drawn[part]), empty, np.where(empty, UNKNOWN, found), apart))
             tell(f"{what}: judged", start + part.stop, len(indices))
@@ -366,26 +306,6 @@ def _judge(
         np.concatenate([p.found for p in parts]),
         np.concatenate([p.distance for p in parts]),
     )
-
-
-def _left(model: Model, sketches: Sequence[Sketch], draws: Floats, harm: Harm) -> list[Left] | None:
-    """What helps to draw, or what is kept."""
-    wanted = model.options.tries > 1 or model.options.steer > 1 or _keeps(model, harm)
-    return model.what_is_left(sketches, **harm.of(sketches, draws)) if wanted else None
-
-
-def _keeps(model: Model, harm: Harm) -> bool:
-    """Lines that are left stay; where nothing is lost, all are drawn anew."""
-    return model.options.keep and bool(harm)
-
-
-def _laid(
-    model: Model, originals: Sequence[Sketch], drawn: list[Sketch], left: Sequence[Left] | None, harm: Harm
-) -> list[Sketch]:
-    """What is judged: all that was drawn or, of damaged sketches that keep their lines, only what was missing."""
-    if left is None or not _keeps(model, harm):
-        return drawn
-    return [model.lay(*three) for three in zip(drawn, originals, left, strict=True)]
 
 
 def _told(tell: Progress, what: str, start: int, total: int, done: int, _part: int) -> None:
@@ -400,11 +320,6 @@ def _finite(codes: Floats, first: int) -> Floats:
             "diverged; take an earlier checkpoint or train again with a lower learning rate"
         )
     return codes
-
-
-def _empty(sketch: Sketch) -> bool:
-    """Nothing was drawn, or a dot."""
-    return max(sketch.box[2:]) == 0
 
 
 def _said(judge: Judge | None, dataset: Dataset, sketches: Sequence[Sketch]) -> Ints:

@@ -87,7 +87,7 @@ class Sight:
         """Ink along the lines (B, 2) to (B, 2) is no longer to be drawn."""
         way = end - start
         length = way.square().sum(dim=1, keepdim=True).clamp(min=1e-12)
-        way_x, way_y = way.split(1, dim=1)  # (B, 1)
+        way_x, way_y = way[:, :1], way[:, 1:]
         x, y = (to_draw - start.unsqueeze(-1)).unbind(dim=1)  # (B, POINTS)
         share = (x * way_x).addcmul_(y, way_y).div_(length).clamp_(0, 1)
         beside = (x - share * way_x).square_().add_((y - share * way_y).square_()) < DRAWN**2
