@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gra2seq.data.batches import Recipe
 from gra2seq.errors import UserError
 from gra2seq.sketch.augment import Variety
@@ -342,6 +340,8 @@ def _check_system(chosen: Options) -> None:
 
 def read_options(path: str | Path, changes: Sequence[str] = ()) -> Options:
     """A YAML file of what differs from the preset, then key=value changes of the command line."""
+    import yaml  # here: who only draws reads none, and need not wait for it
+
     path = Path(path)
     if path.suffix.lower() in (".svg", ".npz", ".ndjson", ".gz"):
         raise UserError(f"{path} holds drawings: a configuration is a .yaml file, as those of configs/")
@@ -358,6 +358,8 @@ def read_options(path: str | Path, changes: Sequence[str] = ()) -> Options:
 
 def read_changes(changes: Sequence[str]) -> dict[str, Any]:
     """name=value of the command line, values as in YAML."""
+    import yaml
+
     values = {}
     for change in changes:
         name, equals, text = change.partition("=")
