@@ -12,4 +12,4 @@ def pen_move(logits, mean, log_std, tilt, pen):
 
 
 def many(move, count):
-    return PenMove(move.raw.expand(count, *move.raw.shape))
+    return PenMove(move.raw.expand(count, *move.raw.shape), move.least_log_std)

@@ -14,13 +14,15 @@ from gra2seq.nn.decoder import StrokeDecoder, draw_rows, first_row
 @pytest.mark.parametrize("position", [False, True])
 def test_forward_equals_stepping(position, layer_norm):
     torch.manual_seed(0)
-    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3, position=position, layer_norm=layer_norm).double()
+    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3, least_log_std=-2.0, position=position, layer_norm=layer_norm)
+    decoder = decoder.double()
     rows, code = torch.randn(4, 7, 5, dtype=torch.float64), torch.randn(4, 6, dtype=torch.float64)
     at_once = decoder(rows, code, torch.full((4,), 7))
     state = decoder.first_state(code)
     for t in range(7):
         move, state = decoder.step(rows[:, t], state)
         assert torch.allclose(move.raw, at_once.raw[4 * t : 4 * t + 4], atol=1e-12)
+        assert move.least_log_std == at_once.least_log_std == -2.0
 
 
 def test_the_first_state_comes_from_the_code():

@@ -146,3 +146,25 @@ def test_doubt_is_the_deviation_of_the_gaussian_an_offset_comes_from():
         assert torch.allclose(doubt, torch.tensor(deviation)[origin])
     assert torch.equal(often.sample(1.0, torch.Generator().manual_seed(0)), rows)
     assert float(move.sample_and_doubt(0.0)[1]) == 1.0
+
+
+@pytest.mark.parametrize("least", [-3.0, None])
+def test_samples_keep_the_bounds_that_the_likelihood_has(least):
+    """Numbers far beyond them: offset and doubt are those of the bounded Gaussian, also as one of several offers."""
+    torch.manual_seed(0)
+    move = PenMove(torch.randn(200, raw_size(4), dtype=torch.float64) * 1000, least_log_std=least)
+    bound = -20.0 if least is None else least
+    assert move.log_std.aminmax() == (bound, 20.0)
+    assert move.tilt.abs().max() == 6
+    noise = torch.rand(200, 1, 4, dtype=torch.float64)
+    component = move.logits.argmax(dim=-1)  # logits lie so far apart that chance has no say
+    row = torch.arange(200)
+    mean, std, rho = move.mean[row, component], move.log_std[row, component].exp(), move.tilt[row, component].tanh()
+    first, second = noise[:, 0, 2], noise[:, 0, 3]
+    tilted = torch.stack([first, rho * first + (1 - rho**2).sqrt() * second], dim=-1)
+    for rows, doubt in (
+        move.sample_and_doubt(1.0, noise=noise[:, 0]),
+        (part[:, 0] for part in move.offered().sample_and_doubt(1.0, noise=noise)),
+    ):
+        assert torch.allclose(rows[:, :2], mean + std * tilted, rtol=1e-12)
+        assert torch.allclose(doubt, (std**2).mean(dim=-1).sqrt(), rtol=1e-12)

@@ -118,6 +118,7 @@ def test_features_above_0_alone_give_the_same(monkeypatch, ink, paper):
     """As a CPU computes where most features are 0; here whatever their share is."""
     monkeypatch.setattr(patch_cnn, "FEW", 2.0)
     monkeypatch.setattr(patch_cnn, "WIDE", 1)
+    monkeypatch.setattr(patch_cnn, "ALONE", 1000)
     monkeypatch.setattr(patch_cnn._Quarters, "forward", None)  # nobody goes the other way
     torch.manual_seed(1)
     cnn = PatchCNN(CHANNELS[64], paper=paper).double()
@@ -125,6 +126,19 @@ def test_features_above_0_alone_give_the_same(monkeypatch, ink, paper):
         blocks = Blocks.of(number_blocks(leaves(patches), cnn.skips_blank, gradient=False))
         with torch.no_grad():
             assert torch.allclose(cnn(blocks), cnn.plain(torch.from_numpy(patches)), rtol=0, atol=1e-12)
+
+
+def test_features_that_are_no_numbers_are_not_lost(monkeypatch):
+    """A model that has diverged must not look well."""
+    monkeypatch.setattr(patch_cnn, "FEW", 2.0)
+    monkeypatch.setattr(patch_cnn, "WIDE", 1)
+    monkeypatch.setattr(patch_cnn, "ALONE", 1000)
+    blocks = Blocks.of(number_blocks(leaves(drawn_patches(64)), gradient=False))
+    for number in range(len(CHANNELS[64])):
+        cnn = PatchCNN(CHANNELS[64])
+        with torch.no_grad():
+            cnn.weights[number][0] = torch.nan
+            assert cnn(blocks).isnan().any(), number
 
 
 def test_features_above_0_alone_are_taken_where_they_are_few_and_no_gradient_is_wanted(monkeypatch):
@@ -135,6 +149,8 @@ def test_features_above_0_alone_are_taken_where_they_are_few_and_no_gradient_is_
         return of_few(features, *rest)
 
     monkeypatch.setattr(patch_cnn, "_of_few", spy)
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(patch_cnn, "ALONE", threads)
     patches = drawn_patches(256, count=1)
     blocks = Blocks.of(number_blocks(leaves(patches)))
     torch.manual_seed(0)
@@ -151,4 +167,7 @@ def test_features_above_0_alone_are_taken_where_they_are_few_and_no_gradient_is_
     assert (features - plain).abs().max() < 2e-5 * plain.abs().max()
     count = len(taken)
     cnn(blocks).sum().backward()
-    assert len(taken) == count, "a gradient goes through all"
+    monkeypatch.setattr(patch_cnn, "ALONE", threads - 1)
+    with torch.no_grad():
+        cnn(blocks)
+    assert len(taken) == count, "neither a gradient nor many threads"

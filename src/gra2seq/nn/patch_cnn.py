@@ -24,6 +24,7 @@ CHANNELS = (8, 32, 64, 128, 256, 512, 512)  # paper
 PAPER, INK = 0.0, 1.0  # pixel values; the released code has -1 and +1 (docs/differences.md)
 FEW = 0.2  # share of features above 0 below which a CPU is faster with these alone (docs/decisions.md)
 WIDE = 128  # channels from which that pays
+ALONE = 3  # threads up to which it does: finding those features is work for one
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,9 @@ class PatchCNN(nn.Module):
 
 def _level(features: Tensor, weight: Tensor, level: Level, relu: bool) -> Tensor:
     """Features of blocks from those of their quarters, which are 0 or more."""
-    if features.device.type == "cpu" and weight.shape[1] >= WIDE and not torch.is_grad_enabled():
-        there = features.numpy() > 0
+    in_use = features.device.type == "cpu" and not torch.is_grad_enabled()
+    if in_use and weight.shape[1] >= WIDE and torch.get_num_threads() <= ALONE:
+        there = features.numpy() != 0  # what is no number stays, and is heard of
         if np.count_nonzero(there) < FEW * there.size:
             result = _of_few(features.numpy(), there, weight, level)
             return result.relu_() if relu else result
