@@ -14,12 +14,12 @@ from torch.nn import functional as F
 
 from gra2seq.sketch.strokes import DOWN, DX, END
 
+PENS = 3  # states
+NUMBERS = 6  # of each Gaussian
 FLOOR = math.log(1e-6)  # sketch-rnn's -log(p + 1e-6): a rare long jump otherwise gives huge gradients
 NOISE = 4  # numbers a sample takes: uniforms for component and pen, normals for x and y
 MOST_LOG_STD = 20.0  # |log sigma| is held below this, and offsets within MOST_SIGMAS of sigma: beyond them single
 MOST_SIGMAS = 1e6  # precision overflows, and a finite loss could have a gradient that is not
-PENS = 3  # states
-NUMBERS = 6  # of each Gaussian
 MOST_TILT = 6.0  # |atanh rho| is held below this, or 1 - rho^2 vanishes in single precision
 
 
