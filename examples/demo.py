@@ -20,7 +20,7 @@ from rich.console import Console
 
 import gra2seq
 from gra2seq.data.doodles import CATEGORIES, doodles
-from gra2seq.judging.figures import links_of
+from gra2seq.evaluation.figures import links_of
 from gra2seq.model import mask_draws
 from gra2seq.sketch.masking import damage
 from gra2seq.sketch.picture import render

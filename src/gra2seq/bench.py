@@ -25,7 +25,7 @@ from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.data.store import write_store
 from gra2seq.errors import UserError
-from gra2seq.judging.retrieval import ranks
+from gra2seq.evaluation.retrieval import ranks
 from gra2seq.memory import keep_freed_memory
 from gra2seq.model import untrained
 from gra2seq.models import build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ from torch import nn
 
 from gra2seq.errors import UserError
 from gra2seq.model import Model
-from gra2seq.models import build, network_of
-from gra2seq.options import IN_USE, Options, as_dict, options
+from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
+from gra2seq.models.registry import build, build_network, preparation_of
 from gra2seq.training.checkpoint import (
     CONFIG,
     LAST,
@@ -25,17 +26,18 @@ from gra2seq.training.checkpoint import (
 from gra2seq.training.manifest import scale_of
 from gra2seq.whole import readable_os_errors
 
-SHIPPED = Path(__file__).parent / "shipped"  # its model card is README.md there
+PACKAGE = "package"  # name of the model in the package
+PACKAGE_FOLDER = Path(__file__).parent / "package_model"  # its model card is README.md there
 PACKED = (CONFIG, WEIGHTS, "README.md")  # files of a model to give away
 
 
 def model_folder(path: str | Path | None) -> Path:
-    """The folder of a run or of weights; of the model in the package without a name, or by the name `shipped`."""
-    if path is None or str(path) == SHIPPED.name:
-        if path and Path(path).is_dir() and not SHIPPED.samefile(path):
+    """The folder of a run or of weights; of the model in the package without a name, or by the name `package`."""
+    if path is None or str(path) == PACKAGE:
+        if path and Path(path).is_dir():
             here = Path(path).absolute()
             raise UserError(f"{path} is the model in the package, and there is a folder of that name: call it {here}")
-        return SHIPPED
+        return PACKAGE_FOLDER
     path = Path(path)
     if not path.is_dir():
         raise UserError(f"no model at {path}: name the folder of a run (it holds {CONFIG} and {WEIGHTS})")
@@ -43,36 +45,39 @@ def model_folder(path: str | Path | None) -> Path:
 
 
 def load(path: str | Path | None = None, device: str = "cpu") -> Model:
-    """A model from the folder of a run or of weights; without one, or by the name `shipped`, the one in the package.
+    """A model from the folder of a run or of weights; without one, or by the name `package`, the one in the package.
 
     Nothing in it can run: safetensors and JSON only.
     """
     path = model_folder(path)
-    chosen, categories = _told(path)
+    config, categories = read_folder(path)
     scale = scale_of(path)
-    network = build(chosen)
+    network = build(config.model, len(categories))
     _fill(path, network)
-    return Model(network, chosen, chosen.recipe(scale), categories).to(device)
+    return Model(network, config, preparation_of(config, scale), categories).to(device)
 
 
 def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = None) -> Path:
     """The model or judge of a run as a folder to give away: weights in 16 bits, and a configuration without paths.
 
-    `changes` are options that say how a model draws (`options.IN_USE`).
+    `changes` are options of `DrawingConfig`: how the model draws by itself.
     """
     run, out, changes = model_folder(run), Path(out), dict(changes or {})
-    fixed = [name for name in changes if name not in IN_USE]
+    known = [field.name for field in dataclasses.fields(DrawingConfig)]
+    fixed = [name for name in changes if name not in known]
     if fixed:
-        raise UserError(f"{fixed[0]} belongs to the training: only {', '.join(IN_USE)} can be set now")
+        raise UserError(f"{fixed[0]} belongs to the training: only {', '.join(known)} can be set now")
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file: name a folder for the model")
     if out.exists() and any(file.name not in PACKED for file in out.iterdir()):
         raise UserError(f"{out} holds other files: choose a new folder, or one that was packed before")
-    trained, categories = _told(run)
-    network = network_of(trained, categories)
+    trained, categories = read_folder(run)
+    network = build_network(trained.model, categories)
     _fill(run, network)
-    chosen = options({**as_dict(trained), **changes, "run": Options.run, "data": "", "start": ""})
-    config = {**read_json(run / CONFIG, "model configuration"), "options": as_dict(chosen)}
+    values = as_dict(trained)
+    values |= {"run": RunConfig.run, "data": "", "start": "", "drawing": {**values["drawing"], **changes}}
+    values["training"]["objective"] = "reconstruct"
+    config = {**read_json(run / CONFIG, "model configuration"), "config": as_dict(parse_config(values))}
     progress = read_progress(run / WEIGHTS)
     with readable_os_errors(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -81,11 +86,16 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
     return out
 
 
-def _told(path: Path) -> tuple[Options, tuple[str, ...]]:
-    """Options and categories of a folder."""
-    config = read_json(path / CONFIG, "model configuration")
+def read_folder(path: Path) -> tuple[RunConfig, tuple[str, ...]]:
+    """Configuration and categories of a model folder."""
+    about = read_json(path / CONFIG, "model configuration")
+    if "options" in about and "config" not in about:
+        raise UserError(
+            f"{path} holds a model of gra2seq 0.1, whose networks saw damaged drawings in another way: train it again "
+            "(gra2seq train), or use the model in the package"
+        )
     try:
-        return options(dict(config["options"])), tuple(config["categories"])
+        return parse_config(dict(about["config"])), tuple(about["categories"])
     except KeyError as error:
         raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
     except (TypeError, ValueError) as error:

@@ -6,364 +6,366 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 from zlib import crc32
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from gra2seq.data.batches import Batch, Recipe, as_learnt, generator, prepare
-from gra2seq.data.datasets import BOX
+from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
+from gra2seq.data.batches import Batch, Preparation, generator, prepare
+from gra2seq.data.views import PatchView, StrokeView
+from gra2seq.drawing.best_of import BestOf
+from gra2seq.drawing.guidance import Guidance
+from gra2seq.drawing.merge import keep_lines
+from gra2seq.drawing.sampler import Sampler, sample_noise
 from gra2seq.errors import UserError
-from gra2seq.models import build
 from gra2seq.models.graph_encoder import Graph, GraphEncoder
+from gra2seq.models.registry import build, preparation_of
 from gra2seq.models.sketch_model import SketchModel
-from gra2seq.nn.decoder import State, draw_rows
-from gra2seq.nn.proximity import LINKS
-from gra2seq.nn.steering import Sight
-from gra2seq.options import MOST_OFFERS, Options
-from gra2seq.sketch.chamfer import Left, left_of
-from gra2seq.sketch.keeping import keep_lines
-from gra2seq.sketch.masking import Holes, damage, holes_of_each
-from gra2seq.sketch.strokes import Floats, Ints, Sketch, from_stroke5
-from gra2seq.tries import Tries
+from gra2seq.nn.links import link_rule
+from gra2seq.nn.stroke_decoder import State
+from gra2seq.sketch.centres import NODES
+from gra2seq.sketch.damage import Damage, Frames, Holes, lose, mask, one_each
+from gra2seq.sketch.region import Region
+from gra2seq.sketch.strokes import BOX, Floats, Ints, Sketch, from_stroke5
+from gra2seq.sketch_graph import SketchGraph
 
-TEMPERATURE = 0.24  # released code
-MOST_ROWS = 50_000  # of strokes that are read together, padding counted
+MAX_ROWS = 50_000  # of strokes that are read together, padding counted
 BATCH = 64  # sketches that are encoded together: memory stays flat and small however many there are
-STREAM = 4096  # drawings that are made one after the other without a pause, all tries counted
+STREAM = 4096  # drawings that are made one after the other without a pause, all attempts counted
 
 Made = TypeVar("Made")
+Drawable = Sketch | Damage
+Progress = Callable[[int, int], None]  # sketches drawn, of how many
+
+
+def no_progress(_done: int, _total: int) -> None:
+    """Report nothing."""
 
 
 class Model:
-    """`encode`, `draw`, `redraw`, `heal` over any number of sketches. `gra2seq.load` makes one."""
+    """`encode`, `draw`, `redraw`, `heal`, `graph` over one sketch or any number. `gra2seq.load` makes one.
 
-    def __init__(self, network: SketchModel, chosen: Options, recipe: Recipe, categories: tuple[str, ...]) -> None:
-        self.network, self.options, self.recipe, self.categories = network.eval(), chosen, recipe, categories
+    Wherever sketches are taken, `Damage` values are too.
+    """
+
+    def __init__(
+        self, network: SketchModel, config: RunConfig, preparation: Preparation, categories: tuple[str, ...]
+    ) -> None:
+        self.network, self.config, self.preparation, self.categories = network.eval(), config, preparation, categories
 
     @property
     def device(self) -> torch.device:
         return next(self.network.parameters()).device
 
+    @property
+    def drawing(self) -> DrawingConfig:
+        """How the model draws unless a call says otherwise."""
+        return self.config.drawing
+
     def to(self, device: str | torch.device) -> Model:
         self.network.to(device)
         return self
 
-    @torch.inference_mode()
+    def with_drawing(self, drawing: DrawingConfig) -> Model:
+        """The same network with another way of drawing."""
+        return Model(self.network, replace(self.config, drawing=drawing), self.preparation, self.categories)
+
     def encode(
         self,
-        sketches: Sequence[Sketch],
+        sketches: Drawable | Sequence[Drawable],
         *,
-        draws: NDArray[np.floating] | None = None,
-        mask_prob: float = 0.0,
         holes: Holes = (),
+        frame: Frames | None = None,
+        repair: bool | None = None,
     ) -> Floats:
-        """Codes (N, code), to rounding the same alone and in company. `draws` and `holes` say what is masked.
+        """Codes (N, code), or (code,) of a single sketch: to rounding the same alone and in company.
 
-        Holes are a list for all sketches, or a list of lists, one for each.
-
-        Drawings with many more points than those it learnt from are seen simplified.
+        `holes` are lost regions (x, y, width, height) in the drawing's units, a list for all sketches or one for each;
+        `frame` is the box of the whole drawing, where it is known. The code depends on the visible strokes alone.
+        Codes of damaged drawings are repaired unless `repair` is False.
         """
-        sketches = [as_learnt(sketch, self.recipe) for sketch in _checked(sketches)]
-        _check_damage(len(sketches), draws, mask_prob, self.recipe.nodes)
-        rubbed = holes_of_each(holes, len(sketches))
-        codes = np.empty((len(sketches), self.recipe.code), np.float32)
+        if isinstance(sketches, Sketch | Damage):
+            return self._encode(self.damages([sketches], holes, frame), repair)[0]
+        return self._encode(self.damages(sketches, holes, frame), repair)
+
+    def damages(self, sketches: Sequence[Drawable], holes: Holes = (), frame: Frames | None = None) -> list[Damage]:
+        """What stays visible of each sketch. Damage is taken as it is."""
+        every = _checked(sketches)
+        regions = one_each(holes, len(every), "holes")
+        frames = one_each(frame, len(every), "frame")
+        return [
+            one if isinstance(one, Damage) else lose(one, Region.of_boxes(lost or ()), own)
+            for one, lost, own in zip(every, regions, frames, strict=True)
+        ]
+
+    @torch.inference_mode()
+    def _encode(self, damages: Sequence[Damage], repair: bool | None = None) -> Floats:
+        repair = self.drawing.repair if repair is None else repair
+        codes = np.empty((len(damages), self.preparation.code), np.float32)
 
         def prepared(part: Ints) -> tuple[Ints, Batch]:
-            return part, prepare(
-                [sketches[i] for i in part],
-                self.recipe,
-                draws=None if draws is None else draws[part],
-                probability=mask_prob,
-                holes=[rubbed[i] for i in part],
-                learning=False,
-            )
+            return part, prepare([damages[i] for i in part], self.preparation)
 
-        beside = self.device.type != "cpu" or torch.get_num_threads() > 1
-        for part, batch in _made(prepared, self._shares(sketches), beside):
-            codes[part] = self.network.encode(batch.to(self.device)).cpu().numpy()
+        threaded = self.device.type != "cpu" or torch.get_num_threads() > 1
+        for part, batch in _made(prepared, self._batches(damages), threaded):
+            codes[part] = self.network.encode(batch.to(self.device), repair).cpu().numpy()
         return codes
 
-    def _shares(self, sketches: Sequence[Sketch]) -> Iterator[Ints]:
+    def _batches(self, damages: Sequence[Damage]) -> Iterator[Ints]:
         """Numbers of sketches that are encoded together. Strokes are padded to the longest: like goes with like."""
-        order = np.arange(len(sketches))
-        if not self.recipe.strokes:
+        order = np.arange(len(damages))
+        if not any(isinstance(view, StrokeView) for view in self.preparation.views.values()):
             yield from (order[part] for part in _parts(len(order)))
             return
-        lengths = np.array([len(sketch) for sketch in sketches], np.int64)
+        lengths = np.array([len(damage.visible) for damage in damages], np.int64)
         order = np.argsort(lengths, kind="stable")
         start = 0
         for stop in range(1, len(order) + 1):
-            if stop == len(order) or (stop + 1 - start) * lengths[order[stop]] > MOST_ROWS or stop - start == BATCH:
+            if stop == len(order) or (stop + 1 - start) * lengths[order[stop]] > MAX_ROWS or stop - start == BATCH:
                 yield order[start:stop]
                 start = stop
 
-    @torch.inference_mode()
     def draw(
         self,
-        codes: NDArray[Any] | Tensor,
+        codes: ArrayLike | Tensor,
         *,
-        temperature: float = TEMPERATURE,
-        seed: int = 0,
+        drawing: DrawingConfig | None = None,
+        visible: Sequence[Damage] | None = None,
         first: int | Ints = 0,
         max_points: int | None = None,
         lengths: NDArray[np.integer] | None = None,
-        tries: int | None = None,
-        well: float | None = None,
-        steer: int | None = None,
-        left: Sequence[Left] | None = None,
-        progress: Callable[[int, int], None] = lambda *_: None,
+        progress: Progress = no_progress,
+        **options: Any,
     ) -> list[Sketch]:
-        """A sketch for each code, in a box of about 255 around the origin. Sketch i depends on its code, seed and i.
+        """A sketch for each code (N, code), in a box of about 255 around the origin. Sketch i depends on its code, seed
+        and i.
 
-        `first` is the number of the first one, for those who draw a long list in parts, or the numbers of all. Of
-        several `tries` (default: the model's) the one is kept that lies best on what is `left` of the drawing that the
-        code comes from (`what_is_left`); where that is not said, the one that reads best: encoded again, its code is
-        nearest to the one it was drawn from. Where it is said, a first drawing that lies well, nearer to it than `well`
-        longer sides (default: the model's; 0: none does), is kept, and no other is tried. The pen sees it too: at every
-        step it makes the best of `steer` moves (default: the model's), drawn towards ink that is still to be drawn as
-        far as the decoder is in doubt (`nn.steering`); 1 is chance alone. Two moves that lie alike to a rounding may
-        change places with what is drawn beside: in a few of a thousand drawings.
-        `progress` is told how many sketches are drawn, of how many.
+        `drawing` says how (default: the model's own way); single options of it can be given by name, as in
+        `draw(codes, temperature=0.5, seed=1)`. With `visible`, what is visible of each drawing helps: candidates and
+        the best of several are chosen by the distance to it. `first` is the number of the first sketch, or the numbers
+        of all; `lengths` are fixed numbers of points.
         """
-        tries = self.options.tries if tries is None else tries
-        steer = self.options.steer if steer is None else steer
-        well = self.options.well if well is None else well
-        if tries < 1:
-            raise UserError(f"tries={tries} must be at least 1")
-        if not well >= 0:
-            raise UserError(f"well={well} must be a distance of 0 or more")
-        if not 1 <= steer <= MOST_OFFERS:
-            raise UserError(f"steer={steer} must be from 1 to {MOST_OFFERS}")
-        if not np.isfinite(temperature) or temperature < 0:
-            raise UserError(f"temperature {temperature} must be 0 or more")
-        array = torch.as_tensor(np.asarray(codes), dtype=torch.float32)
-        if array.ndim != 2 or array.shape[1] != self.recipe.code:
-            raise UserError(f"codes must have shape (n, {self.recipe.code}), got {tuple(array.shape)}")
-        if not torch.isfinite(array).all():
-            raise UserError("codes hold NaN or infinite numbers: encode the sketches again")
-        most = self.options.max_points if max_points is None else max_points
-        if most < 1:
-            raise UserError(f"max_points={most} must be at least 1")
-        if seed < 0:
-            raise UserError(f"seed={seed} must not be negative")
-        if left is not None and len(left) != len(array):
-            raise UserError(
-                f"something is left of {len(left)} drawings, but there are {len(array)} codes: give one for each"
-            )
+        drawing = self.changed_drawing(drawing, options)
+        array = _checked_codes(codes, self.preparation.code)
+        most = self.config.preparation.max_points if max_points is None else max_points
+        if not 1 <= most <= 100_000:
+            raise UserError(f"max_points={most} must be from 1 to 100,000")
+        if visible is not None and len(visible) != len(array):
+            raise UserError(f"{len(visible)} visible drawings for {len(array)} codes: give one for each")
         numbers = first + np.arange(len(array)) if isinstance(first, int | np.integer) else np.asarray(first)
         if numbers.shape != (len(array),) or (lengths is not None and np.shape(lengths) != (len(array),)):
             raise UserError(f"first and lengths must be one number for each of the {len(array)} codes")
-        if temperature == 0:
-            tries = 1  # there is one drawing
-        offers = 1 if left is None or temperature == 0 else steer
-
+        if (numbers < 0).any() or (lengths is not None and (np.asarray(lengths) < 1).any()):
+            raise UserError("first must not be negative, and lengths must be at least 1")
+        if drawing.temperature == 0:  # there is one drawing
+            drawing = replace(drawing, best_of=1, candidates=1)
         drawn: list[Sketch] = []
-        for part in _parts(len(array), max(STREAM // tries, 1)):
-            there = None if left is None else left[part]
-            code, number = array[part].repeat_interleave(tries, dim=0), np.repeat(numbers[part], tries)
-            attempt = np.tile(np.arange(tries), len(code) // tries)
-            choice = Tries(len(code) // tries, tries, there, well)
-            ended = draw_rows(
-                self.network.decoder.step,
-                partial(self._begin, code),
-                choice.waiting,
-                most=most,
-                temperature=temperature,
-                pen_temperature=max(temperature, self.options.least_pen_temperature),
-                noise=partial(_noise, seed, number, attempt, most, offers),
-                lengths=None if lengths is None else torch.as_tensor(np.repeat(lengths[part], tries)),
-                steer=Sight(there, self.recipe.scale / BOX, tries, self.device) if there and offers > 1 else None,
-            )
-            for place, rows in ended:
-                choice.add(place, self._sketch(rows))
-                progress(len(drawn) + choice.settled, len(array))
-            drawn += choice.best(partial(self._off_codes, code))
+        for part in _parts(len(array), max(STREAM // drawing.best_of, 1)):
+            damages = None if visible is None else visible[part]
+            fixed = None if lengths is None else np.asarray(lengths)[part]
+
+            def report(settled: int, before: int = len(drawn)) -> None:
+                progress(before + settled, len(array))
+
+            drawn += self._draw_part(array[part], numbers[part], drawing, damages, most, fixed, report)
         return drawn
+
+    @torch.inference_mode()
+    def _draw_part(
+        self,
+        codes: Tensor,
+        numbers: Ints,
+        drawing: DrawingConfig,
+        damages: Sequence[Damage] | None,
+        most: int,
+        lengths: NDArray[np.integer] | None,
+        report: Callable[[int], None],
+    ) -> list[Sketch]:
+        """The best drawing of each code, of `best_of` attempts."""
+        count = drawing.best_of
+        candidates = 1 if damages is None else drawing.candidates
+        repeated, repeated_numbers = codes.repeat_interleave(count, dim=0), np.repeat(numbers, count)
+        attempts = np.tile(np.arange(count), len(codes))
+        choice = BestOf(len(codes), count, damages, drawing.good_enough)
+        guide = None
+        if damages and candidates > 1:
+            guide = Guidance(damages, self.preparation.scale / BOX, count, self.device)
+        sampler = Sampler(
+            self.network.decoder.step,
+            partial(self._begin, repeated),
+            choice.waiting,
+            most,
+            drawing,
+            sample_noise(drawing.seed, repeated_numbers, attempts, most, candidates),
+            None if lengths is None else torch.as_tensor(np.repeat(lengths, count)),
+            guide,
+        )
+        for place, rows in sampler.run():
+            choice.add(place, self._sketch(rows))
+            report(choice.settled)
+
+        def code_distance(drawn: list[Sketch]) -> Floats:
+            distance: Floats = np.linalg.norm(self.encode(drawn) - repeated.numpy(), axis=1)
+            return distance
+
+        return choice.best(code_distance)
 
     def _begin(self, codes: Tensor, places: Tensor) -> State:
         return self.network.decoder.first_state(codes[places].to(self.device))
 
-    def _off_codes(self, codes: Tensor, drawn: list[Sketch]) -> Floats:
-        """(n,) how far the codes of drawings are off those they were drawn from."""
-        off: Floats = np.linalg.norm(self.encode(drawn) - codes.numpy(), axis=1)
-        return off
-
-    def what_is_left(
-        self,
-        sketches: Sequence[Sketch],
-        *,
-        draws: NDArray[np.floating] | None = None,
-        mask_prob: float = 0.0,
-        holes: Holes = (),
-    ) -> list[Left]:
-        """Of each sketch, when damaged as `encode` damages it: for `draw`, to choose among tries and moves."""
-        recipe = self.recipe
-        seen = [as_learnt(sketch, recipe) for sketch in _checked(sketches)]
-        _check_damage(len(seen), draws, mask_prob, recipe.nodes)
-        lots = [None] * len(seen) if draws is None else draws
-        return [
-            left_of(one, damage(one, recipe.canvas, lot, mask_prob, nodes=recipe.nodes, holes=own))
-            for one, lot, own in zip(seen, lots, holes_of_each(holes, len(seen)), strict=True)
-        ]
-
-    def redraw(
-        self,
-        sketches: Sequence[Sketch],
-        *,
-        temperature: float = TEMPERATURE,
-        seed: int = 0,
-        tries: int | None = None,
-        well: float | None = None,
-        steer: int | None = None,
-    ) -> list[Sketch]:
-        """Each sketch drawn again from its code, laid where the original lies."""
-        return self.heal(sketches, temperature=temperature, seed=seed, tries=tries, well=well, steer=steer)
+    @overload
+    def redraw(self, sketches: Sketch, **options: Any) -> Sketch: ...
+    @overload
+    def redraw(self, sketches: Sequence[Sketch], **options: Any) -> list[Sketch]: ...
+    def redraw(self, sketches: Sketch | Sequence[Sketch], **options: Any) -> Sketch | list[Sketch]:
+        """Each sketch drawn again from its code, where the original lies. Options are those of `heal`."""
+        if isinstance(sketches, Sketch):
+            return self.heal_damages(self.damages([sketches]), **options)[0]
+        return self.heal_damages(self.damages(sketches), **options)
 
     def heal(
         self,
-        sketches: Sequence[Sketch],
+        sketches: Drawable | Sequence[Drawable],
         *,
-        mask_prob: float = 0.0,
-        seed: int = 0,
-        temperature: float = TEMPERATURE,
         holes: Holes = (),
+        frame: Frames | None = None,
+        mask_prob: float = 0.0,
         samples: int = 1,
-        draws: NDArray[np.floating] | None = None,
-        tries: int | None = None,
-        well: float | None = None,
-        steer: int | None = None,
-        keep: bool | None = None,
-        progress: Callable[[int, int], None] = lambda *_: None,
-    ) -> list[Sketch]:
-        """Draw each sketch whole again, laid over the original, from what `holes` and `mask_prob` leave of it.
+        drawing: DrawingConfig | None = None,
+        progress: Progress = no_progress,
+        **options: Any,
+    ) -> Sketch | list[Sketch]:
+        """Each sketch drawn whole again from what is visible of it, where the original lies.
 
-        What a sketch becomes depends on it and on `seed`, not on its place in the list.
-        By itself nothing more is damaged; with `mask_prob` each patch is wiped so likely, as `seed` or `draws` say.
-        `holes` are a list for all sketches, or a list of lists, one for each.
-        With several samples a sketch's drawings follow each other: sketch 0's, then sketch 1's, …
-        With `keep` (default: the model's) a damaged sketch's own lines stay where nothing was lost, and only what is
-        missing is drawn.
-        What is left also helps to draw, by `tries`, `well` and `steer` (see `draw`); the code alone draws with one try
-        and `steer` 1.
+        `holes` and `frame` as in `encode`. With `mask_prob` each patch is hidden with this probability, as the paper
+        does. What a sketch becomes depends on its visible strokes, the lost region, the frame and the seed, not on its
+        place in the list. With several samples a sketch's drawings follow each other. `drawing` and single options of
+        it as in `draw`; with `keep_lines` the visible lines stay and only the lost region is drawn.
         """
-        if seed < 0:
-            raise UserError(f"seed={seed} must not be negative")
-        if samples < 1:
-            raise UserError(f"samples={samples} must be at least 1")
-        sketches = _checked(sketches)
-        damaged = mask_prob > 0 or any(len(own) for own in holes_of_each(holes, len(sketches) or 1))
-        if keep and not damaged:
-            raise UserError("keep draws only what is missing: say what is lost, by a hole or a mask probability")
-        if draws is None:
-            draws = mask_draws(sketches, seed, self.recipe.nodes)
-        codes = self.encode(sketches, draws=draws, mask_prob=mask_prob, holes=holes)
-        tries = self.options.tries if tries is None else tries
-        steer = self.options.steer if steer is None else steer
-        keep = damaged and (self.options.keep if keep is None else keep)
-        seen = tries > 1 or steer > 1 or keep
-        left = self.what_is_left(sketches, draws=draws, mask_prob=mask_prob, holes=holes) if seen else None
-        # Of a sketch's own, wherever it stands in the list, and however large and wherever it is drawn.
-        numbers = [_own_number(sketch) + sample for sketch in sketches for sample in range(samples)]
+        chosen = self.changed_drawing(drawing, options)
+        single = isinstance(sketches, Sketch | Damage)
+        every = [sketches] if isinstance(sketches, Sketch | Damage) else list(sketches)
+        if mask_prob:
+            damages = self.masked(every, mask_prob, chosen.seed)
+        else:
+            damages = self.damages(every, holes, frame)
+        healed = self.heal_damages(damages, samples=samples, drawing=chosen, progress=progress)
+        return healed[0] if single and samples == 1 else healed
+
+    def masked(self, sketches: Sequence[Drawable], probability: float, seed: int) -> list[Damage]:
+        """Each sketch with patches masked at random, from the seed and the drawing, wherever and however large."""
+        if not 0 <= probability <= 1:
+            raise UserError(f"mask probability {probability} must lie between 0 and 1")
+        whole = [one for one in _checked(sketches) if isinstance(one, Sketch)]
+        if len(whole) < len(sketches):
+            raise UserError("masks are for sketches: these are damaged already")
+        noise = [generator(seed, crc32(one.lengths.tobytes())).random(NODES) for one in whole]
+        return [mask(one, numbers, probability) for one, numbers in zip(whole, noise, strict=True)]
+
+    def heal_damages(
+        self,
+        damages: Sequence[Damage],
+        *,
+        samples: int = 1,
+        drawing: DrawingConfig | None = None,
+        progress: Progress = no_progress,
+        **options: Any,
+    ) -> list[Sketch]:
+        """As `heal`, of damage: the drawings of damage 0, then those of damage 1, …"""
+        drawing = self.changed_drawing(drawing, options)
+        if not 1 <= samples <= 10_000:
+            raise UserError(f"samples={samples} must be from 1 to 10,000")
+        codes = self._encode(damages, drawing.repair)
+        every = [damage for damage in damages for _ in range(samples)]
+        numbers = [_own_number(damage) + sample for damage in damages for sample in range(samples)]
         drawn = self.draw(
             np.repeat(codes, samples, axis=0),
-            temperature=temperature,
-            seed=seed,
+            drawing=drawing,
+            visible=every if drawing.guided else None,
             first=np.array(numbers, np.int64),
-            tries=tries,
-            well=well,
-            steer=steer,
-            left=None if left is None else [one for one in left for _ in range(samples)],
             progress=progress,
         )
-        return [
-            self.lay(sketch, sketches[i // samples], left[i // samples] if keep and left else None)
-            for i, sketch in enumerate(drawn)
-        ]
+        return [self.place(one, damage, drawing.keep_lines) for one, damage in zip(drawn, every, strict=True)]
 
-    def lay(self, drawn: Sketch, original: Sketch, left: Left | None = None) -> Sketch:
-        """A drawing of the model where it saw the original; with what is `left`, beside the lines that are."""
-        seen = as_learnt(original, self.recipe)
-        healed = laid_over(drawn, seen)
-        if left is None:
-            return healed
-        x, y, width, height = seen.box
-        unit = max(width, height) or self.recipe.canvas.side  # a dot is drawn in its own units
-        return keep_lines(original, healed, left.lost * unit + [x + width / 2, y + height / 2] * 2)
+    def place(self, drawn: Sketch, damage: Damage, keep: bool = False) -> Sketch:
+        """A drawing of the model in the frame of the damage; with `keep`, its lost region beside the visible lines."""
+        visible = damage.visible
+        healed = Sketch(damage.denormalised(drawn.points / BOX), drawn.lengths, visible.category, visible.key)
+        return keep_lines(damage, healed) if keep and damage.lost else healed
+
+    def graph(
+        self, sketch: Drawable, links: str | None = None, *, holes: Holes = (), frame: Frames | None = None
+    ) -> SketchGraph:
+        """The sketch as a graph of patches, linked as trained or by another link rule, as numpy arrays."""
+        (damage,) = self.damages([sketch], holes, frame)
+        centroids = getattr(getattr(self._graph_owner(), "centroids", None), "assign", None)
+        return SketchGraph.of(self.graphs([damage], links), damage, self.preparation.canvas, centroids)
+
+    def _graph_owner(self) -> Any:
+        """The part of the encoder that holds the graph encoder."""
+        for part in self.network.modules():
+            if isinstance(getattr(part, "graph", None), GraphEncoder):
+                return part
+        raise UserError(f"{self.config.model.name} links no patches: it has no graph")
 
     @torch.inference_mode()
-    def graph(self, sketch: Sketch, links: str | None = None) -> Graph:
-        """The sketch as a graph, linked as trained or by another proximity: for pictures and measurements."""
-        encoder = next((part for part in self.network.modules() if isinstance(part, GraphEncoder)), None)
-        if encoder is None:
-            raise UserError(f"{self.options.model} links no patches: it has no graph")
-        recipe = replace(self.recipe, random_links=links == "random" or self.recipe.random_links)
-        (sketch,) = _checked([sketch])
-        batch = prepare([as_learnt(sketch, recipe)], recipe, learning=False).to(self.device)
-        trained = encoder.link
-        encoder.link = LINKS[links] if links else trained
-        try:
-            graph: Graph = encoder(batch)
-        finally:
-            encoder.link = trained
+    def graphs(self, damages: Sequence[Damage], links: str | None = None) -> Graph:
+        """The graphs of a batch of damaged drawings, as tensors."""
+        encoder = self._graph_owner().graph
+        view = self.preparation.views["patches"]
+        if isinstance(view, PatchView):
+            view = replace(view, random_links=view.random_links or links == "random")
+        batch = prepare(damages, replace(self.preparation, views={"patches": view})).to(self.device)
+        graph: Graph = encoder(batch.views["patches"], link_rule(links) if links else None)
         return graph
+
+    def changed_drawing(self, drawing: DrawingConfig | None, options: dict[str, Any]) -> DrawingConfig:
+        """A checked `DrawingConfig`: the given one or the model's, with single options changed."""
+        drawing = self.drawing if drawing is None else drawing
+        given = {name: value for name, value in options.items() if value is not None}
+        if not given and drawing is self.drawing:
+            return drawing
+        return parse_config({"drawing": {**as_dict(drawing), **given}}).drawing
 
     def _sketch(self, rows: Tensor) -> Sketch:
         array = rows.cpu().numpy().astype(np.float64)
         if len(array) == 0:  # END at once: the smallest drawing there is
             return Sketch(np.zeros((1, 2), np.float32), np.array([1]))
-        array[:, :2] *= self.recipe.scale
+        array[:, :2] *= self.preparation.scale
         return from_stroke5(array)
 
 
-def mask_draws(sketches: Sequence[Sketch], seed: int, nodes: int) -> Floats:
-    """Random numbers for the centres of each sketch, from the seed and the drawing, wherever and however large."""
-    rows = [generator(seed, _own_number(sketch)).random(nodes, dtype=np.float32) for sketch in sketches]
-    return np.stack(rows) if rows else np.empty((0, nodes), np.float32)
+def _own_number(damage: Damage) -> int:
+    """A number that visible strokes keep when they are moved or scaled: what is random about them belongs to them."""
+    return crc32(damage.visible.lengths.tobytes())
 
 
-def _own_number(sketch: Sketch) -> int:
-    """A number that a drawing keeps when it is moved or scaled: what is random about it belongs to it."""
-    return crc32(sketch.lengths.tobytes())
+def untrained(config: RunConfig, scale: float = 30.0, categories: tuple[str, ...] = ()) -> Model:
+    """A model with fresh weights from `config.seed`: what training starts from."""
+    torch.manual_seed(config.seed)
+    network = build(config.model, len(categories))
+    return Model(network, config, preparation_of(config, scale), categories)
 
 
-def laid_over(drawn: Sketch, original: Sketch) -> Sketch:
-    """A drawing of the model (box of 255 around the origin) at the original's place and size, with its names."""
-    left, top, width, height = original.box
-    extent = max(width, height)
-    middle = np.array([left + width / 2, top + height / 2])
-    points = drawn.points * (extent / BOX) + middle
-    return Sketch(points, drawn.lengths, original.category, original.key)
-
-
-def untrained(chosen: Options, scale: float = 30.0, categories: tuple[str, ...] = ()) -> Model:
-    """A model with fresh weights from `chosen.seed`: what training starts from."""
-    torch.manual_seed(chosen.seed)
-    return Model(build(chosen), chosen, chosen.recipe(scale), categories)
-
-
-def _checked(sketches: Iterable[Any]) -> list[Sketch]:
-    if isinstance(sketches, Sketch):
-        raise UserError("a list of sketches is wanted, not one: give [sketch]")
+def _checked(sketches: Iterable[Any]) -> list[Drawable]:
     every = list(sketches)
     for sketch in every:
-        if isinstance(sketch, tuple):
-            raise UserError("a sketch is wanted, not a pair: gra2seq.read gives (split, sketch), take the second")
-        if not isinstance(sketch, Sketch):
+        if not isinstance(sketch, Sketch | Damage):
             raise UserError(f"a sketch is wanted, not {type(sketch).__name__}: gra2seq.read gives some")
     return every
 
 
-def _check_damage(count: int, draws: NDArray[np.floating] | None, mask_prob: float, nodes: int) -> None:
-    if not 0 <= mask_prob <= 1:
-        raise UserError(f"mask probability {mask_prob} must lie between 0 and 1")
-    if mask_prob and draws is None:
-        raise UserError("mask_prob masks nothing without draws: give mask_draws(sketches, seed, nodes), or use heal")
-    if draws is not None and (np.ndim(draws) != 2 or len(draws) != count or np.shape(draws)[1] < nodes):
-        raise UserError(f"draws must have shape ({count}, {nodes}), a number a patch, got {np.shape(draws)}")
+def _checked_codes(codes: ArrayLike | Tensor, size: int) -> Tensor:
+    array = torch.as_tensor(np.asarray(codes), dtype=torch.float32)
+    if array.ndim != 2 or array.shape[1] != size:
+        raise UserError(f"codes must have shape (n, {size}), got {tuple(array.shape)}")
+    if not torch.isfinite(array).all():
+        raise UserError("codes hold NaN or infinite numbers: encode the sketches again")
+    return array
 
 
 def _parts(count: int, most: int = BATCH) -> Iterator[slice]:
@@ -371,12 +373,12 @@ def _parts(count: int, most: int = BATCH) -> Iterator[slice]:
         yield slice(start, min(start + most, count))
 
 
-def _made(make: Callable[[Ints], Made], parts: Iterable[Ints], beside: bool) -> Iterator[Made]:
-    """What is made of each part; `beside`: the next one already in a thread of its own while one is used.
+def _made(make: Callable[[Ints], Made], parts: Iterable[Ints], threaded: bool) -> Iterator[Made]:
+    """What is made of each part; `threaded`: the next one already in a thread of its own while one is used.
 
-    Who computes on one core has nothing to gain: there the two threads would only take it from each other.
+    On one core there is nothing to gain: the two threads would only take it from each other.
     """
-    if not beside:
+    if not threaded:
         yield from map(make, parts)
         return
     with ThreadPoolExecutor(1) as thread:
@@ -387,18 +389,3 @@ def _made(make: Callable[[Ints], Made], parts: Iterable[Ints], beside: bool) -> 
                 yield last.result()
         if waiting is not None:
             yield waiting.result()
-
-
-def _noise(seed: int, numbers: Ints, attempts: Ints, most: int, offers: int, places: Tensor) -> Tensor:
-    """(k, most, offers, 4) two uniforms and two normals an offer, from (seed, number of the sketch, attempt).
-
-    The first offer's are the same however many there are.
-    """
-    noise = np.empty((len(places), offers, most, 4), np.float32)
-    for blocks, place in zip(noise, places.tolist(), strict=True):
-        attempt = int(attempts[place])
-        random = generator(seed, int(numbers[place]), *([attempt] if attempt else []))
-        for block in blocks:
-            block[:, :2] = random.random((most, 2), np.float32)
-            block[:, 2:] = random.standard_normal((most, 2), np.float32)
-    return torch.from_numpy(noise).transpose(1, 2)

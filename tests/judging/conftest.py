@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gra2seq.data.datasets import open_dataset
-from gra2seq.judging.judge import Judge
+from gra2seq.evaluation.judge import Judge
 from gra2seq.model import untrained
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import options

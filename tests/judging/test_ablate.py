@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.judging.ablate import PAPER_NAMES, VARIANTS, OtherBudget, ablate
-from gra2seq.judging.judge import Judge
-from gra2seq.judging.tables import beside_paper
+from gra2seq.evaluation.ablate import PAPER_NAMES, VARIANTS, OtherBudget, ablate
+from gra2seq.evaluation.judge import Judge
+from gra2seq.evaluation.tables import beside_paper
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import options
 

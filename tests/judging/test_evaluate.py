@@ -13,11 +13,11 @@ from gra2seq.cli.common import model_or_fresh
 from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
-from gra2seq.judging import evaluate as judging
-from gra2seq.judging.evaluate import evaluate, stored_draws, write_tables
-from gra2seq.judging.galleries import write_galleries
-from gra2seq.judging.harm import Harm
-from gra2seq.judging.judge import Judge
+from gra2seq.evaluation import evaluate as judging
+from gra2seq.evaluation.protocol import evaluate, stored_draws, write_tables
+from gra2seq.evaluation.galleries import write_galleries
+from gra2seq.evaluation.damage_kinds import Harm
+from gra2seq.evaluation.judge import Judge
 from gra2seq.model import laid_over, untrained
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import options

@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 import pytest
 
-from gra2seq.judging.evaluate import stored_draws
-from gra2seq.judging.galleries import spread, write_galleries
+from gra2seq.evaluation.protocol import stored_draws
+from gra2seq.evaluation.galleries import spread, write_galleries
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.sketch.svg import read_svg
 

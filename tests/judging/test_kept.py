@@ -10,8 +10,8 @@ import gra2seq
 from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
-from gra2seq.judging import evaluate as judging
-from gra2seq.judging.evaluate import Judged, Originals, evaluate, stored_draws
+from gra2seq.evaluation import evaluate as judging
+from gra2seq.evaluation.protocol import Judged, Originals, evaluate, stored_draws
 from gra2seq.model import untrained
 
 

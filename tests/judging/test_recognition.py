@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.judging.recognition import NOTHING, recognition
+from gra2seq.evaluation.recognition import NOTHING, recognition
 
 NAMES = ("bee", "bus", "cat")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.judging.retrieval import ranks, retrieval
+from gra2seq.evaluation.retrieval import ranks, retrieval
 
 
 def slow_ranks(queries, gallery, targets=None):
@@ -128,7 +128,7 @@ def test_top_ten_counts_ten():
 SEARCH_AND_MEASURE = """
 import numpy as np
 from gra2seq.bench import most_memory
-from gra2seq.judging.retrieval import retrieval
+from gra2seq.evaluation.retrieval import retrieval
 random = np.random.default_rng(0)
 gallery = random.standard_normal((10_000, 32), np.float32)
 queries = gallery + 0.3 * random.standard_normal(gallery.shape, np.float32)

@@ -8,10 +8,10 @@ import torch
 
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
-from gra2seq.judging import synonyms as judging
-from gra2seq.judging.synonyms import PROXIMITIES, chosen_pairs, overlap, patch_parts, rates, synonyms
+from gra2seq.evaluation import synonyms as judging
+from gra2seq.evaluation.synonyms import PROXIMITIES, chosen_pairs, overlap, patch_parts, rates, synonyms
 from gra2seq.model import untrained
-from gra2seq.nn.proximity import LINKS
+from gra2seq.nn.links import LINKS
 from gra2seq.options import options
 from gra2seq.sketch.canvas import Canvas, draw, pen_walk
 from gra2seq.sketch.patches import centres

@@ -8,7 +8,7 @@ import statistics
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.judging.tables import (
+from gra2seq.evaluation.tables import (
     FORMATS,
     NO_CLUSTERS,
     PAPER,

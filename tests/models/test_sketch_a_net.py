@@ -14,7 +14,7 @@ from gra2seq.data.datasets import NAMED
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.errors import UserError
 from gra2seq.folder import pack
-from gra2seq.judging.judge import load_judge
+from gra2seq.evaluation.judge import load_judge
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import options
 from gra2seq.sketch.augment import changed, picture

@@ -2,7 +2,7 @@
 
 import torch
 
-from gra2seq.nn.batch_norm import BatchNorm
+from gra2seq.nn.masked_batch_norm import BatchNorm
 
 
 def test_equals_torch_on_real_rows_in_training_and_use():

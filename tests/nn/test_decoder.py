@@ -7,7 +7,7 @@ import pytest
 import torch
 from pen_moves import pen_move
 
-from gra2seq.nn.decoder import StrokeDecoder, draw_rows, first_row
+from gra2seq.nn.stroke_decoder import StrokeDecoder, draw_rows, first_row
 
 
 @pytest.mark.parametrize("layer_norm", [False, True])

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from gra2seq.nn.decoder import StrokeDecoder
+from gra2seq.nn.stroke_decoder import StrokeDecoder
 from gra2seq.nn.lstm import LSTM, LayerNormLSTM, last_rows, members, pack, unpack
 from gra2seq.nn.stroke_encoder import StrokeEncoder
 

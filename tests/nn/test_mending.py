@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from gra2seq.nn.mending import Mend
+from gra2seq.nn.code_repair import Mend
 from gra2seq.nn.picture_cnn import song_cnn
 
 

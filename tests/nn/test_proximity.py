@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from gra2seq.nn.proximity import LINKS, Nodes, by_row, cosine, symmetric, synonymous, with_whole_view
+from gra2seq.nn.links import LINKS, Nodes, by_row, cosine, symmetric, synonymous, with_whole_view
 
 DEGREES = (0, 20, 40, 60, 80)
 

@@ -6,7 +6,7 @@ import torch
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
 from gra2seq.models import build
-from gra2seq.nn.where import WAVES, Where
+from gra2seq.nn.node_position import WAVES, Where
 from gra2seq.options import options
 
 

@@ -117,7 +117,7 @@ def graph(
 ) -> None:
     """A picture of sketches with their patches and links, by any proximity."""
     from gra2seq.folder import load
-    from gra2seq.judging.figures import draw_links
+    from gra2seq.evaluation.figures import draw_links
 
     sketches = [sketch for _, sketch in read_drawings(files, limit)]
     draw_links(load(model), sketches, tuple(links or ("temporal", "spatial", "synonymous")), out)
@@ -137,7 +137,7 @@ def figures(
     """Links, masks, healed sketches, clusters and a map of the codes, as one would put into a paper."""
     from gra2seq.data.datasets import open_dataset
     from gra2seq.folder import load
-    from gra2seq.judging.figures import draw_all
+    from gra2seq.evaluation.figures import draw_all
 
     written = draw_all(load(run), open_dataset(sources(source), name=name), out, form, count)
     answer = {"figures": [str(path) for path in written]}

@@ -62,10 +62,10 @@ def evaluate(
 ) -> None:
     """Rec, Ret and Chamfer distance of a model: the rows of the paper's Tables 1 and 2."""
     from gra2seq.data.datasets import open_dataset
-    from gra2seq.judging import evaluate as judging
-    from gra2seq.judging.galleries import write_galleries
-    from gra2seq.judging.judge import load_judge
-    from gra2seq.judging.tables import to_markdown
+    from gra2seq.evaluation import evaluate as judging
+    from gra2seq.evaluation.galleries import write_galleries
+    from gra2seq.evaluation.judge import load_judge
+    from gra2seq.evaluation.tables import to_markdown
     from gra2seq.options import as_dict, options
     from gra2seq.training.progress import counting
 
@@ -116,11 +116,11 @@ def ablate(
     as_json: AsJson = False,
 ) -> None:
     """Random links against synonymous ones, clustering off against on: the paper's Tables 3 and 4."""
-    from gra2seq.judging.ablate import PAPER_NAMES
-    from gra2seq.judging.ablate import ablate as run_ablation
-    from gra2seq.judging.evaluate import write_tables
-    from gra2seq.judging.judge import load_judge
-    from gra2seq.judging.tables import beside_paper
+    from gra2seq.evaluation.ablate import PAPER_NAMES
+    from gra2seq.evaluation.ablate import ablate as run_ablation
+    from gra2seq.evaluation.protocol import write_tables
+    from gra2seq.evaluation.judge import load_judge
+    from gra2seq.evaluation.tables import beside_paper
     from gra2seq.options import read_options
     from gra2seq.training.loop import Stopped
     from gra2seq.training.manifest import rank
@@ -161,8 +161,8 @@ def compare(
     """Train and judge all systems alike: the paper's Tables 1 and 2, with ours and its figures side by side."""
     from gra2seq.data.datasets import open_dataset
     from gra2seq.folder import load
-    from gra2seq.judging import compare as comparing
-    from gra2seq.judging.judge import load_judge
+    from gra2seq.evaluation import compare as comparing
+    from gra2seq.evaluation.judge import load_judge
     from gra2seq.options import SYSTEMS, Options, read_options
     from gra2seq.training.loop import Stopped
     from gra2seq.training.manifest import rank
@@ -223,9 +223,9 @@ def synonyms(
 ) -> None:
     """Do links join patches that show the same part? The share of links that do, against chance."""
     from gra2seq.data.info import labelled
-    from gra2seq.judging.galleries import spread
-    from gra2seq.judging.synonyms import PROXIMITIES
-    from gra2seq.judging.synonyms import synonyms as count
+    from gra2seq.evaluation.galleries import spread
+    from gra2seq.evaluation.synonyms import PROXIMITIES
+    from gra2seq.evaluation.synonyms import synonyms as count
     from gra2seq.training.progress import counting
 
     sketches = labelled(sources(source), limit)

@@ -25,9 +25,8 @@ from gra2seq.data.store import VERSION, Indices, Progress, Store, unknown_name, 
 from gra2seq.errors import UserError
 from gra2seq.sketch import files
 from gra2seq.sketch.files import Record
-from gra2seq.sketch.strokes import Sketch
+from gra2seq.sketch.strokes import BOX, Sketch
 
-BOX = 255.0  # longer side of a sketch as a model sees it: QuickDraw's own
 VALID_SHARE, TEST_SHARE = 5, 5  # per cent of the drawings that come without a split
 DOODLES = 10_000  # train doodles if no count is given
 WANTED = "name a drawing file, a folder of them, a store, or doodles:1000"

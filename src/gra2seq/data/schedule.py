@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from torch.utils.data import DataLoader, Dataset
 
-from gra2seq.data.batches import Batch, Recipe, generator, prepare
+from gra2seq.data.batches import Batch, Preparation, generator, prepare_training
 from gra2seq.errors import UserError
 from gra2seq.sketch.strokes import Ints, Sketch
 
@@ -72,17 +72,17 @@ class Steps(Dataset[Batch]):
     """The prepared batch of each step; `sketches` is anything with items (a store, a list)."""
 
     def __init__(
-        self, sketches: Sequence[Sketch], indices: Ints, recipe: Recipe, schedule: Schedule, share: Share
+        self, sketches: Sequence[Sketch], indices: Ints, preparation: Preparation, schedule: Schedule, share: Share
     ) -> None:
         self.sketches, self.indices = sketches, indices
-        self.recipe, self.schedule, self.share = recipe, schedule, share
+        self.preparation, self.schedule, self.share = preparation, schedule, share
 
     def __getitem__(self, step: int) -> Batch:
         chosen = self.share.slice(self.schedule.batch)
         positions = self.schedule.batch_of(step)[chosen]
         sketches = [self.sketches[int(self.indices[position])] for position in positions]
         seeds = [(self.schedule.seed, step, row) for row in range(chosen.start, chosen.stop)]
-        return prepare(sketches, self.recipe, seeds=seeds)
+        return prepare_training(sketches, self.preparation, seeds)
 
 
 def _start_worker(_worker: int) -> None:

@@ -6,10 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from gra2seq.data.batches import Batch
-from gra2seq.models.sketch_model import Code, Encoding, SketchModel, decoder_of
-from gra2seq.nn.batch_norm import BatchNorm
-from gra2seq.nn.proximity import LINKS, NORMALISING, Link, Nodes
-from gra2seq.options import Options
+from gra2seq.data.views import PointInput
+from gra2seq.models.sketch_model import Code, Encoding, SketchModel, build_decoder
+from gra2seq.nn.masked_batch_norm import BatchNorm
+from gra2seq.nn.links import NORMALISING, Link, Nodes, link_rule
+from gra2seq.config.model import ModelConfig
 from gra2seq.sketch.lattice import LATTICE, VIEW
 
 LAYERS = 2  # graph convolutions
@@ -36,17 +37,18 @@ class PointGraph(nn.Module):
 
 
 class FreePoints(nn.Module):
-    """Lattice points -> a code that nothing pulls at."""
+    """Lattice points -> a code without a prior."""
 
     def __init__(self, graph: PointGraph, code: Code) -> None:
         super().__init__()
         self.graph, self.code = graph, code
 
     def forward(self, batch: Batch) -> Encoding:
-        return Encoding(*self.code(self.graph(batch.centres, batch.valid)))
+        points: PointInput = batch.views["points"]
+        return Encoding(*self.code(self.graph(points.points, points.valid)))
 
 
-def sketch_lattice(options: Options) -> SketchModel:
-    graph = PointGraph(options.embedding, LINKS[options.links], options.normalise)
-    code = Code(graph.dim, options.code, options.start_log_variance)
-    return SketchModel(FreePoints(graph, code), decoder_of(options))
+def sketch_lattice(config: ModelConfig) -> SketchModel:
+    graph = PointGraph(config.embedding, link_rule(config.links), config.normalise)
+    code = Code(graph.dim, config.code, config.start_log_variance)
+    return SketchModel(FreePoints(graph, code), build_decoder(config))

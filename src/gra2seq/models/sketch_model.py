@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from gra2seq.data.batches import Batch
-from gra2seq.nn.decoder import StrokeDecoder
-from gra2seq.nn.lstm import members, pack
-from gra2seq.nn.mending import Mend
+from gra2seq.config.model import ModelConfig
+from gra2seq.data.batches import Batch, Targets
+from gra2seq.nn.code_repair import CodeRepair
+from gra2seq.nn.lstm import members, pack, unpack
 from gra2seq.nn.mixture import PenMove
 from gra2seq.nn.picture_cnn import PicturePainter
-from gra2seq.options import Options
-from gra2seq.sketch.strokes import END
+from gra2seq.nn.stroke_decoder import StrokeDecoder
+from gra2seq.sketch.strokes import DOWN, END
+
+FARTHEST_PREFIX = 1.0  # scaled units: a row that the decoder draws farther off the true one is not learnt from
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Encoding:
     mean: Tensor  # (B, code) mu: the code in use
     log_variance: Tensor | None  # (B, code), or None where the code is certain
     terms: dict[str, Tensor] = field(default_factory=dict)  # loss terms, weighted
-    watch: dict[str, Tensor] = field(default_factory=dict)  # figures for the log
+    figures: dict[str, Tensor] = field(default_factory=dict)  # for the log
 
 
 class Code(nn.Module):
@@ -43,7 +44,7 @@ class Code(nn.Module):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Decoded:
     """A batch on its way through a model: what an extra term may look at."""
 
     batch: Batch
@@ -53,22 +54,22 @@ class Drawn:
 
 
 class Painting(nn.Module):
-    """An extra term: the undamaged picture, painted from the code."""
+    """An extra term: the undamaged picture, painted from the code, by its squared error."""
 
     def __init__(self, code: int, side: int, weight: float) -> None:
         super().__init__()
         self.paint, self.weight = PicturePainter(code, side), weight
 
-    def forward(self, drawn: Drawn) -> dict[str, Tensor]:
-        return {"picture": self.weight * self.paint.losses(drawn.code, drawn.batch.painted).mean()}
+    def forward(self, decoded: Decoded) -> dict[str, Tensor]:
+        assert decoded.batch.painted is not None
+        return {"picture": self.weight * self.paint.squared_error(decoded.code, decoded.batch.painted).mean()}
 
 
 class SketchModel(nn.Module):
     """Batch -> named loss terms (they add up to the loss); `encode` for use; `decoder` draws.
 
-    `extra` is for systems that ask more of a drawing than its likelihood: `Drawn` -> further terms. With `mend` codes
-    of damaged drawings are mended; then nothing else learns any more, not even statistics. With `polish` the decoder
-    alone learns, from codes as they are in use.
+    `extra` is for systems that ask more of a drawing than its likelihood: `Decoded` -> further terms. `repair`
+    corrects the codes of damaged drawings; it is trained by an objective of its own (training/objectives.py).
     """
 
     def __init__(
@@ -76,59 +77,31 @@ class SketchModel(nn.Module):
         encoder: nn.Module,
         decoder: StrokeDecoder,
         extra: nn.Module | None = None,
-        mend: Mend | None = None,
-        polish: bool = False,
+        repair: CodeRepair | None = None,
     ) -> None:
         super().__init__()
-        self.encoder, self.decoder, self.extra, self.mend, self.polish = encoder, decoder, extra, mend, polish
-        learner = decoder if polish else mend
-        if learner is not None:
-            self.requires_grad_(False)
-            learner.requires_grad_(True)
-
-    def train(self, mode: bool = True) -> Self:
-        super().train(mode)
-        if self.mend is not None or self.polish:
-            self.encoder.eval()
-        if self.mend is not None and self.polish:
-            self.mend.eval()
-        return self
+        self.encoder, self.decoder, self.extra, self.repair = encoder, decoder, extra, repair
+        if repair is not None:
+            repair.requires_grad_(False)
 
     def forward(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Terms of the loss and figures to watch. The loss is a sum over time, averaged over the sketches."""
-        if self.polish:
-            return self._polishing(batch)
-        if self.mend is not None:
-            return self._mending(self.mend, batch)
         encoding: Encoding = self.encoder(batch)
         code = sampled(encoding.mean, encoding.log_variance, batch.noise)
-        moves, true = follow(self.decoder, batch.rows, code)
-        terms = {name: each.mean() for name, each in unlikely(moves, true).items()} | encoding.terms
+        targets = own_prefixes(self.decoder, batch, code)
+        moves, true = follow(self.decoder, targets, code)
+        terms = {name: each.mean() for name, each in negative_log_likelihood(moves, true).items()} | encoding.terms
         if self.extra is not None:
-            terms |= self.extra(Drawn(batch, code, moves, true))
-        return terms, watched(encoding)
+            terms |= self.extra(Decoded(batch, code, moves, true))
+        return terms, figures_of(encoding)
 
-    def _mending(self, mend: Mend, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """How far codes of the first half, which is damaged, are off those of the second, the same sketches whole."""
-        with torch.no_grad():
-            encoding: Encoding = self.encoder(batch)
-            damaged, whole = encoding.mean.chunk(2)
-        left, lost = (pictures[: len(damaged)] for pictures in (batch.pictures, batch.lost))
-        off = {"mend": mend(damaged, left, lost) - whole, "unmended": damaged - whole}
-        squares = {name: each.square().sum(dim=-1).mean() for name, each in off.items()}
-        return {"mend": squares["mend"]}, {"unmended": squares["unmended"]}
-
-    def _polishing(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """How unlikely sketches are by the codes that they have in use."""
-        with torch.no_grad():
-            code = self.encode(batch)
-        moves, true = follow(self.decoder, batch.rows, code)
-        return {name: each.mean() for name, each in unlikely(moves, true).items()}, {}
-
-    def encode(self, batch: Batch) -> Tensor:
-        """The codes (mu), (B, code)."""
+    def encode(self, batch: Batch, repair: bool = True) -> Tensor:
+        """The codes (mu), (B, code), repaired where the model can."""
         encoding: Encoding = self.encoder(batch)
-        return encoding.mean if self.mend is None else self.mend(encoding.mean, batch.pictures, batch.lost)
+        if self.repair is None or not repair:
+            return encoding.mean
+        repaired: Tensor = self.repair(encoding.mean, batch.views["picture"], batch.views["lost"])
+        return repaired
 
 
 def sampled(mean: Tensor, log_variance: Tensor | None, noise: Tensor | None) -> Tensor:
@@ -136,17 +109,44 @@ def sampled(mean: Tensor, log_variance: Tensor | None, noise: Tensor | None) -> 
     return mean if log_variance is None or noise is None else mean + torch.exp(0.5 * log_variance) * noise
 
 
-def follow(decoder: StrokeDecoder, rows: Tensor, code: Tensor) -> tuple[PenMove, PackedSequence]:
-    """Along true rows (B, 1 + T, 5): what the decoder says of each that counts, told those before it, and these rows.
+def follow(decoder: StrokeDecoder, targets: Targets, code: Tensor) -> tuple[PenMove, PackedSequence]:
+    """Along rows (B, T, 5): what the decoder says of each that counts, given those before it, and these rows.
 
     Nothing is computed of the padding: of a batch it is often more than half.
     """
-    count = rows_that_count(rows[:, 1:])
-    return decoder(rows[:, :-1], code, count), pack(rows[:, 1:], count)
+    count = rows_that_count(targets.rows)
+    return decoder(targets.inputs, targets.given, code, count), pack(targets.rows, count)
 
 
-def unlikely(moves: PenMove, true: PackedSequence) -> dict[str, Tensor]:
-    """How unlikely the true rows (R, 5) of each sketch are, (B,): their offsets, and the pen up to the first END."""
+def own_prefixes(decoder: StrokeDecoder, batch: Batch, code: Tensor) -> Targets:
+    """The targets, some of the points before each row exchanged for those that the decoder itself would draw.
+
+    A decoder that has only seen true prefixes does not know the way back once it is off the line. Each row still leads
+    to the true next point. Points given to the decoder stay, and so do those that it would draw far from the true ones.
+    """
+    targets, draws = batch.targets, batch.prefix_draws
+    assert targets is not None
+    if draws is None:
+        return targets
+    with torch.no_grad():
+        count = rows_that_count(targets.rows)
+        moves = decoder(targets.inputs, targets.given, code, count)
+        noise = pack(draws[..., 1:], count)
+        drawn = unpack(noise, moves.sample(1.0, noise=noise.data), targets.rows.shape[1])
+        off = (drawn - targets.rows)[..., :DOWN]  # (B, T, 2) of the point that row t leads to
+        there = torch.arange(off.shape[1], device=off.device) < (count - 1).unsqueeze(1)  # END leads nowhere
+        taken = (draws[..., 0] > 0) & there & (torch.linalg.vector_norm(off, dim=-1) < FARTHEST_PREFIX)
+        taken[:, :-1] &= targets.given[:, 1:] == 0
+        off = off * taken.unsqueeze(-1)
+        before = nn.functional.pad(off, (0, 0, 1, 0))[:, :-1]  # of the point that row t leads from
+        inputs, rows = targets.inputs.clone(), targets.rows.clone()
+        inputs[..., :DOWN] += before - nn.functional.pad(before, (0, 0, 1, 0))[:, :-1]
+        rows[..., :DOWN] -= before * (rows[..., END:] == 0)
+    return Targets(rows, inputs, targets.given)
+
+
+def negative_log_likelihood(moves: PenMove, true: PackedSequence) -> dict[str, Tensor]:
+    """Of the true rows (R, 5) of each sketch, (B,): of their offsets, and of the pen up to the first END."""
     whose, sketches = members(true), int(true.batch_sizes[0])
     return {
         name: -each.new_zeros(sketches).index_add(0, whose, each)
@@ -154,17 +154,17 @@ def unlikely(moves: PenMove, true: PackedSequence) -> dict[str, Tensor]:
     }
 
 
-def watched(encoding: Encoding) -> dict[str, Tensor]:
-    """What is worth watching of an encoding, with how wide its codes are."""
+def figures_of(encoding: Encoding) -> dict[str, Tensor]:
+    """What is worth watching of an encoding, with the mean deviation of its codes."""
     if encoding.log_variance is None:
-        return encoding.watch
-    return encoding.watch | {"sigma": torch.exp(0.5 * encoding.log_variance.detach()).mean()}
+        return encoding.figures
+    return encoding.figures | {"sigma": torch.exp(0.5 * encoding.log_variance.detach()).mean()}
 
 
-def decoder_of(options: Options) -> StrokeDecoder:
+def build_decoder(config: ModelConfig) -> StrokeDecoder:
     """The decoder that all systems share."""
     return StrokeDecoder(
-        options.code, options.hidden, options.mixtures, options.least_log_std, options.position, options.layer_norm
+        config.code, config.hidden, config.mixtures, config.min_log_std, config.pen_position, config.given_input
     )
 
 

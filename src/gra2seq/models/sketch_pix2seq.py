@@ -5,22 +5,22 @@ from __future__ import annotations
 from torch import nn
 
 from gra2seq.data.batches import Batch
-from gra2seq.models.sketch_model import Code, Encoding, SketchModel, decoder_of
+from gra2seq.models.sketch_model import Code, Encoding, SketchModel, build_decoder
 from gra2seq.nn.picture_cnn import PictureCNN, pix2seq_cnn
-from gra2seq.options import Options
+from gra2seq.config.model import ModelConfig
 
 
 class FreePicture(nn.Module):
-    """A picture of what is left -> a code that nothing pulls at."""
+    """A picture of the visible strokes -> a code without a prior."""
 
-    def __init__(self, see: PictureCNN, code: Code) -> None:
+    def __init__(self, cnn: PictureCNN, code: Code) -> None:
         super().__init__()
-        self.see, self.code = see, code
+        self.cnn, self.code = cnn, code
 
     def forward(self, batch: Batch) -> Encoding:
-        return Encoding(*self.code(self.see(batch.pictures)))
+        return Encoding(*self.code(self.cnn(batch.views["picture"])))
 
 
-def sketch_pix2seq(options: Options) -> SketchModel:
-    see = pix2seq_cnn(options.picture)
-    return SketchModel(FreePicture(see, Code(see.dim, options.code, options.start_log_variance)), decoder_of(options))
+def sketch_pix2seq(config: ModelConfig) -> SketchModel:
+    cnn = pix2seq_cnn(config.picture)
+    return SketchModel(FreePicture(cnn, Code(cnn.dim, config.code, config.start_log_variance)), build_decoder(config))

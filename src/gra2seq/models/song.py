@@ -8,33 +8,33 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gra2seq.data.batches import Batch
+from gra2seq.data.batches import Batch, Targets
 from gra2seq.models.sketch_model import (
     Code,
     Encoding,
     SketchModel,
-    decoder_of,
+    build_decoder,
+    figures_of,
     follow,
+    negative_log_likelihood,
     sampled,
-    unlikely,
-    watched,
 )
 from gra2seq.models.sketch_rnn import KL, GaussianStrokes
-from gra2seq.nn.decoder import StrokeDecoder
+from gra2seq.nn.stroke_decoder import StrokeDecoder
 from gra2seq.nn.picture_cnn import PictureCNN, PicturePainter, song_cnn
 from gra2seq.nn.stroke_encoder import StrokeEncoder
-from gra2seq.options import Options
+from gra2seq.config.model import ModelConfig
 
 
 class GaussianPicture(nn.Module):
-    """A picture of what is left -> a Gaussian code."""
+    """A picture of the visible strokes -> a Gaussian code."""
 
-    def __init__(self, see: PictureCNN, code: Code, kl: KL) -> None:
+    def __init__(self, cnn: PictureCNN, code: Code, kl: KL) -> None:
         super().__init__()
-        self.see, self.code, self.kl = see, code, kl
+        self.cnn, self.code, self.kl = cnn, code, kl
 
     def forward(self, batch: Batch) -> Encoding:
-        mean, log_variance = self.code(self.see(batch.pictures))
+        mean, log_variance = self.code(self.cnn(batch.views["picture"]))
         return Encoding(mean, log_variance, {"kl": self.kl(mean, log_variance)})
 
 
@@ -53,20 +53,23 @@ class Song(SketchModel):
         picture: Encoding = self.encoder(batch)
         strokes: Encoding = self.read(batch)
         codes = torch.cat([sampled(one.mean, one.log_variance, batch.noise) for one in (picture, strokes)])
-        ways = unlikely(*follow(self.decoder, _twice(batch.rows), codes))
-        ways["picture"] = self.paint.losses(codes, _twice(batch.painted))
+        assert batch.targets is not None
+        assert batch.painted is not None
+        targets = Targets(*(_twice(part) for part in vars(batch.targets).values()))
+        ways = negative_log_likelihood(*follow(self.decoder, targets, codes))
+        ways["picture"] = self.paint.cross_entropy(codes, _twice(batch.painted))
         terms = {"kl": picture.terms["kl"], "strokes_kl": strokes.terms["kl"]}
         for name, each in ways.items():
             terms[name], terms[f"strokes_{name}"] = (half.mean() for half in each.chunk(2))
-        return terms, watched(picture)
+        return terms, figures_of(picture)
 
 
 def _twice(rows: Tensor) -> Tensor:
     return torch.cat([rows, rows])
 
 
-def song(options: Options) -> Song:
-    see, read = song_cnn(options.picture), StrokeEncoder(options.stroke_hidden)
-    pictures = GaussianPicture(see, Code(see.dim, options.code, 0.0), KL(options.max_points))
-    strokes = GaussianStrokes(read, Code(read.dim, options.code, 0.0), KL(options.max_points))
-    return Song(pictures, strokes, decoder_of(options), PicturePainter(options.code, options.picture))
+def song(config: ModelConfig) -> Song:
+    cnn, read = song_cnn(config.picture), StrokeEncoder(config.stroke_hidden)
+    pictures = GaussianPicture(cnn, Code(cnn.dim, config.code, 0.0), KL())
+    strokes = GaussianStrokes(read, Code(read.dim, config.code, 0.0), KL())
+    return Song(pictures, strokes, build_decoder(config), PicturePainter(config.code, config.picture))

@@ -3,80 +3,76 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
 
+from gra2seq.config.model import ModelConfig
 from gra2seq.data.batches import Batch
-from gra2seq.models.graph_encoder import Graph, GraphEncoder, graph_encoder_of
-from gra2seq.models.sketch_model import Code, Encoding, Painting, SketchModel, decoder_of
+from gra2seq.data.views import PatchInput
+from gra2seq.models.graph_encoder import Graph, GraphEncoder, graph_rounds
+from gra2seq.models.sketch_model import Code, Encoding, SketchModel, build_decoder
 from gra2seq.nn.centroids import Centroids
-from gra2seq.nn.mending import Mend
-from gra2seq.nn.picture_cnn import PictureCNN, song_cnn
-from gra2seq.options import Options
-
-
-class Glance(nn.Module):
-    """The whole drawing as one small picture -> what that adds to the code: nothing, before it has learnt."""
-
-    def __init__(self, see: PictureCNN, code: int) -> None:
-        super().__init__()
-        self.see, self.tell = see, nn.Linear(see.dim, code)
-        nn.init.zeros_(self.tell.weight)
-        nn.init.zeros_(self.tell.bias)
-
-    def forward(self, pictures: Tensor) -> Tensor:
-        told: Tensor = self.tell(self.see(pictures))
-        return told
+from gra2seq.nn.links import NORMALISING, link_rule
+from gra2seq.nn.patch_cnn import PatchCNN
 
 
 class SynonymEncoder(nn.Module):
-    """A graph encoder, its code, and the clusters that keep synonymous patches together; perhaps a glance besides."""
+    """A graph encoder, its code, and the clusters that keep synonymous patches together."""
 
     def __init__(
-        self,
-        graph: GraphEncoder,
-        code: Code,
-        centroids: Centroids | None,
-        weight: float,
-        form: str,
-        glance: Glance | None = None,
+        self, graph: GraphEncoder, code: Code, centroids: Centroids | None, cluster_weight: float, cluster_form: str
     ) -> None:
         super().__init__()
-        self.graph, self.code, self.centroids, self.glance = graph, code, centroids, glance
-        self.weight, self.form = weight, form
+        self.graph, self.code, self.centroids = graph, code, centroids
+        self.cluster_weight, self.cluster_form = cluster_weight, cluster_form
 
     def forward(self, batch: Batch) -> Encoding:
-        graph: Graph = self.graph(batch)
+        patches: PatchInput = batch.views["patches"]
+        graph: Graph = self.graph(patches)
         mean, log_variance = self.code(graph.feature)
-        if self.glance is not None:
-            mean = mean + self.glance(batch.pictures)
-        patches = graph.nodes.features[batch.valid]  # (n, D)
-        watch = {"norm": torch.linalg.vector_norm(patches.detach(), dim=-1).mean()}
+        figures = graph.figures()
+        if not self.training:
+            figures |= self.graph.embed.silent_filters(patches.blocks)
         if self.centroids is None:
-            return Encoding(mean, log_variance, {}, watch)
-        if self.training and not bool(self.centroids.started):
-            self.centroids.start_(patches.detach(), batch.uniform[batch.valid])
-        cluster = self.centroids.assign(patches.detach())
+            return Encoding(mean, log_variance, {}, figures)
+        vectors = graph.nodes.features[patches.valid]  # (n, D)
+        fixed = vectors.detach()
+        if self.training and not bool(self.centroids.started) and patches.order is not None:
+            self.centroids.start_(fixed, patches.order[patches.valid])
+        cluster = self.centroids.assign(fixed)
         if self.training:
-            self.centroids.update_(patches.detach(), cluster)
-        pull = self.centroids.pull(patches, cluster, len(batch), self.form)
-        with torch.no_grad():
-            watch["cosine"] = F.cosine_similarity(patches, self.centroids.places[cluster], dim=-1).mean()
-            watch["clusters"] = torch.zeros_like(self.centroids.places[:, 0]).index_fill(0, cluster, 1).sum()
-        return Encoding(mean, log_variance, {"cluster": self.weight * pull}, watch)
+            self.centroids.update_(fixed, cluster)
+        pull = self.centroids.pull(vectors, cluster, len(batch), self.cluster_form)
+        places = self.centroids.places
+        figures["cosine_centroid"] = F.cosine_similarity(fixed, places[cluster], dim=-1).mean()
+        figures["living_clusters"] = torch.zeros_like(places[:, 0]).index_fill(0, cluster, 1).sum()
+        return Encoding(mean, log_variance, {"cluster": self.cluster_weight * pull}, figures)
 
 
-def sp_gra2seq(options: Options) -> SketchModel:
-    dim = options.channels[-1]
-    centroids = Centroids(options.clusters, dim, options.cluster_rate) if options.clusters else None
-    encoder = SynonymEncoder(
-        graph_encoder_of(options),
-        Code(dim, options.code, options.start_log_variance),
-        centroids,
-        options.cluster_weight,
-        options.cluster_form,
-        Glance(song_cnn(options.picture), options.code) if options.glance else None,
+def synonym_encoder(config: ModelConfig, graph: GraphEncoder) -> SynonymEncoder:
+    """The code and the clusters around a graph encoder."""
+    dim = graph.embed.dim
+    centroids = Centroids(config.clusters, dim, config.cluster_rate) if config.clusters else None
+    code = Code(dim, config.code, config.start_log_variance)
+    return SynonymEncoder(graph, code, centroids, config.cluster_weight, config.cluster_form)
+
+
+def synonym_graph(
+    config: ModelConfig, position: nn.Module | None = None, relative: nn.Module | None = None
+) -> GraphEncoder:
+    """Eq. 1 to 4, with the link rule and the normalising of the configuration."""
+    before, last = graph_rounds(config.channels[-1], config.rounds)
+    return GraphEncoder(
+        PatchCNN(config.channels, config.blank_value, config.ink_value),
+        link_rule(config.links),
+        last,
+        NORMALISING[config.normalise],
+        config.corner,
+        position=position,
+        relative=relative,
+        before=before,
     )
-    extra = Painting(options.code, options.picture, options.paint) if options.paint else None
-    mend = Mend(song_cnn(options.picture, channels=2), options.code) if options.mend else None
-    return SketchModel(encoder, decoder_of(options), extra, mend, options.polish)
+
+
+def sp_gra2seq(config: ModelConfig) -> SketchModel:
+    return SketchModel(synonym_encoder(config, synonym_graph(config)), build_decoder(config))

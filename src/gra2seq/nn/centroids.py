@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gra2seq.nn.world import gather, total
+from gra2seq.nn.distributed import gather, total
 
 RATE = 0.05  # eta of eq. 5 (paper; released code: 0.25)
 
@@ -57,10 +57,7 @@ class Centroids(nn.Module):
 
         `euclidean`: the paper's sum over the patches, averaged over the sketches.
         `squared`: the released code's half squared distance, averaged over the patches (of all processes).
-        `cosine`: the paper's sum, of 1 - cosine: no patch comes nearer by shrinking.
         """
-        if form == "cosine":
-            return (1 - F.cosine_similarity(patches, self.places[cluster], dim=-1)).sum() / sketches
         apart = patches - self.places[cluster]
         if form == "euclidean":
             distance: Tensor = torch.linalg.vector_norm(apart, dim=-1)
@@ -71,4 +68,4 @@ class Centroids(nn.Module):
             share = patches.new_tensor([len(patches), 1.0])
             share = total(share) if self.training else share
             return 0.5 * apart.square().sum() / (share[0] / share[1]).clamp(min=1)
-        raise ValueError(f"unknown form {form!r}: euclidean, squared or cosine")
+        raise ValueError(f"unknown form {form!r}: euclidean or squared")

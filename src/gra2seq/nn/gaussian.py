@@ -12,7 +12,7 @@ def standard_kl(mean: Tensor, log_variance: Tensor) -> Tensor:
 
 
 class RisingWeight(nn.Module):
-    """1 - lag x rate^step: near nothing at first, 1 in the end. Counts its own training steps; in use it is 1."""
+    """1 - lag x rate^step: small at first, 1 in the end. Counts its own training steps; in use it is 1."""
 
     def __init__(self, lag: float, rate: float) -> None:
         super().__init__()

@@ -11,13 +11,13 @@ import math
 import torch
 from torch import Tensor, nn
 
-from gra2seq.nn.world import gather, total
+from gra2seq.nn.distributed import gather, total
 
 RATE = 0.05  # of the EM steps
 PENALTY = 1e-4  # how much a rival counts against itself, the winner counting 1
 CALM = 500  # steps before rivals are penalised; with the last of them the components are put on codes anew
 EVERY = 3  # and from then on every third step
-LEAST_VARIANCE = 1e-3
+MIN_VARIANCE = 1e-3
 
 
 class GaussianMixture(nn.Module):
@@ -52,9 +52,10 @@ class GaussianMixture(nn.Module):
     def kl(self, mean: Tensor, log_variance: Tensor) -> Tensor:
         """KL of the codes' Gaussians from the mixture by its shares, a dimension, averaged over dimensions and batch.
 
-        sum_k g_k KL(N(mean, variance) || N_k) + KL(g || alpha), with g the (fixed) shares of the mean.
+        sum_k g_k KL(N(mean, variance) || N_k) + KL(g || alpha), with g the shares of the mean, through which a gradient
+        passes as in the released code.
         """
-        share = self.shares(mean.detach())
+        share = self.shares(mean)
         inverse = 1 / self.variances
         spread = log_variance.exp() + mean.square()
         square = spread @ inverse.T - 2 * mean @ (self.means * inverse).T + (self.means.square() * inverse).sum(dim=-1)
@@ -67,7 +68,7 @@ class GaussianMixture(nn.Module):
         """Put the components on codes of a batch, all as wide and heavy: elsewhere one would get all codes."""
         codes = gather(codes)
         self.means.copy_(codes[torch.arange(len(self.means), device=codes.device) % len(codes)])
-        spread = codes.var(dim=0, unbiased=False).clamp(min=LEAST_VARIANCE)
+        spread = codes.var(dim=0, unbiased=False).clamp(min=MIN_VARIANCE)
         self.variances.copy_(spread.expand_as(self.variances))
         if len(codes) < len(self.means):  # two in one place would stay together for ever
             self.means += (
@@ -77,8 +78,11 @@ class GaussianMixture(nn.Module):
         self.started.fill_(True)
 
     @torch.no_grad()
-    def update_(self, codes: Tensor) -> None:
-        """One EM step at `rate`, or a rival-penalised one when its turn has come."""
+    def update_(self, codes: Tensor, variance: Tensor) -> None:
+        """One EM step at `rate`, or a rival-penalised one when its turn has come.
+
+        Codes (n, D) are means of Gaussians; their own `variance` (n, D) counts in the components'.
+        """
         self.step += 1
         # The codes of a fresh network wander off, and whichever component is left nearest to them gets them all.
         if not bool(self.started) or int(self.step) == CALM:
@@ -87,13 +91,13 @@ class GaussianMixture(nn.Module):
         penalised = int(self.step) > CALM and int(self.step) % EVERY == 0
         share = self._winner_and_rival(joint) if penalised else joint.softmax(dim=-1)
         count, mass = total(codes.new_tensor(float(len(codes)))), total(share.sum(dim=0))
-        first, second = total(share.T @ codes), total(share.T @ codes.square())  # (K, D)
+        first, second = total(share.T @ codes), total(share.T @ (codes.square() + variance))  # (K, D)
         pull = first - mass.unsqueeze(-1) * self.means  # sum of share x (y - mu)
         widen = second - 2 * self.means * first + mass.unsqueeze(-1) * (self.means.square() - self.variances)
         # A full EM step divides by the mass; a rival's is negative, a dying component's next to nothing.
         pace = (self.rate / torch.maximum(mass, count * self.weights).clamp(min=1)).unsqueeze(-1)
         self.means += pace * pull
-        self.variances.copy_((self.variances + pace * widen).clamp(min=LEAST_VARIANCE))
+        self.variances.copy_((self.variances + pace * widen).clamp(min=MIN_VARIANCE))
         weights = self.weights.lerp(mass / count, self.rate).clamp(min=0)
         self.weights.copy_(weights / weights.sum())
 

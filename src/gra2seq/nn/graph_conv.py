@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gra2seq.nn.batch_norm import BatchNorm
+from gra2seq.nn.masked_batch_norm import BatchNorm
 
 
 class Messages(nn.Module):
@@ -16,29 +16,31 @@ class Messages(nn.Module):
         self.first = nn.Linear(dim, dim, bias=False)  # W of eq. 4
         self.second = nn.Linear(dim, dim, bias=False)
         self.norm = BatchNorm(dim)
+        for layer in (self.first, self.second):  # torch's default is 2.4 times smaller: the residual would drown it
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
 
-    def heard(self, nodes: Tensor, adjacency: Tensor, where: Tensor | None = None) -> Tensor:
+    def aggregate(self, nodes: Tensor, adjacency: Tensor, added: Tensor | None = None) -> Tensor:
         """(B, N, D) features and a normalised (B, N, N) adjacency -> (B, N, D). Rows without edges stay 0.
 
-        `where` (B, N, D) is each node's own: what it has heard stands beside where it is, not where the others are.
+        `added` (B, N, D) belongs to each node itself, such as its position: it joins after the aggregation.
         """
-        heard = adjacency @ nodes
-        if where is not None:
-            heard = heard + where
-        mixed: Tensor = heard + torch.relu(self.second(torch.relu(self.first(heard))))
+        messages = adjacency @ nodes
+        if added is not None:
+            messages = messages + added
+        mixed: Tensor = messages + torch.relu(self.second(torch.relu(self.first(messages))))
         return mixed
 
 
 class GraphRound(Messages):
     """Nodes to nodes, normalised: a round of messages before the last."""
 
-    def forward(self, nodes: Tensor, real: Tensor, adjacency: Tensor, where: Tensor | None = None) -> Tensor:
-        normal: Tensor = self.norm(self.heard(nodes, adjacency, where), real)
+    def forward(self, nodes: Tensor, real: Tensor, adjacency: Tensor, added: Tensor | None = None) -> Tensor:
+        normal: Tensor = self.norm(self.aggregate(nodes, adjacency, added), real)
         return normal
 
 
 class GraphConv(Messages):
     """Nodes to one feature (B, D) of the sketch: messages, a sum over the nodes, norm, tanh."""
 
-    def forward(self, nodes: Tensor, adjacency: Tensor, where: Tensor | None = None) -> Tensor:
-        return torch.tanh(self.norm(self.heard(nodes, adjacency, where).sum(dim=1)))
+    def forward(self, nodes: Tensor, adjacency: Tensor, added: Tensor | None = None) -> Tensor:
+        return torch.tanh(self.norm(self.aggregate(nodes, adjacency, added).sum(dim=1)))

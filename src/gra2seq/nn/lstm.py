@@ -101,45 +101,6 @@ class LSTM(nn.LSTM):
         return torch.mul(cell, 2).sigmoid_().mul_(2).sub_(1).mul_(out), cell
 
 
-class LayerNormLSTM(nn.Module):
-    """Ba et al., 2016, as sketch-rnn can have it: each gate is normalised over its units, and so is the cell read."""
-
-    added = None  # nothing: the bias comes after the norm
-
-    def __init__(self, inputs: int, hidden: int) -> None:
-        super().__init__()
-        self.by_inputs = nn.Parameter(torch.empty(GATES * hidden, inputs))
-        self.by_hidden = nn.Parameter(torch.empty(GATES * hidden, hidden))
-        self.gain = nn.Parameter(torch.ones(GATES, hidden))
-        self.bias = nn.Parameter(torch.empty(GATES, hidden))
-        self.read = nn.LayerNorm(hidden)
-        self.start_()
-
-    def start_(self) -> None:
-        _start(self.by_inputs, self.by_hidden, self.bias)
-
-    def run(self, rows: PackedSequence, hidden: Tensor, cell: Tensor, steady: Tensor | None = None) -> Tensor:
-        """As `LSTM.run`."""
-        order, own = order_of(rows), rows.data.shape[1]
-        hidden, cell = hidden[order], cell[order]
-        told = F.linear(rows.data, self.by_inputs[:, :own])
-        if steady is not None:
-            told = told + F.linear(steady, self.by_inputs[:, own:])[members(rows)]
-        outputs = []
-        for now in torch.split(told, rows.batch_sizes.tolist()):
-            gates = torch.addmm(now, hidden[: len(now)], self.by_hidden.T)
-            hidden, cell = self.step(gates, cell[: len(now)])
-            outputs.append(hidden)
-        return torch.cat(outputs)
-
-    def step(self, told: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """What the gates are told, all added up, and the cell -> hidden, cell."""
-        level = F.layer_norm(told.reshape(len(told), *self.gain.shape), self.gain.shape[1:])
-        enter, forget, new, out = torch.addcmul(self.bias, level, self.gain).unbind(dim=-2)
-        cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
-        return torch.sigmoid(out) * torch.tanh(self.read(cell)), cell
-
-
 def members(packed: PackedSequence) -> Tensor:
     """Whose each packed row is: (R,) numbers in the batch."""
     order = order_of(packed)

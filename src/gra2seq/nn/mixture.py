@@ -18,9 +18,9 @@ PENS = 3  # states
 NUMBERS = 6  # of each Gaussian
 FLOOR = math.log(1e-6)  # sketch-rnn's -log(p + 1e-6): a rare long jump otherwise gives huge gradients
 NOISE = 4  # numbers a sample takes: uniforms for component and pen, normals for x and y
-MOST_LOG_STD = 20.0  # |log sigma| is held below this, and offsets within MOST_SIGMAS of sigma: beyond them single
-MOST_SIGMAS = 1e6  # precision overflows, and a finite loss could have a gradient that is not
-MOST_TILT = 6.0  # |atanh rho| is held below this, or 1 - rho^2 vanishes in single precision
+MAX_LOG_STD = 20.0  # |log sigma| is held below this, and offsets within MAX_SIGMAS of sigma: beyond them single
+MAX_SIGMAS = 1e6  # precision overflows, and a finite loss could have a gradient that is not
+MAX_TILT = 6.0  # |atanh rho| is held below this, or 1 - rho^2 vanishes in single precision
 
 
 def raw_size(mixtures: int) -> int:
@@ -33,7 +33,7 @@ class PenMove:
     """M Gaussians over the offset and a categorical over DOWN, UP, END; leading axes are free."""
 
     raw: Tensor  # (…, 3 + 6 M) the network's numbers, in the order of `raw_size`
-    least_log_std: float | None = None
+    min_log_std: float | None = None
 
     @property
     def pen(self) -> Tensor:
@@ -65,18 +65,18 @@ class PenMove:
         return self.raw[..., PENS:].chunk(NUMBERS, dim=-1)
 
     def _bounded_log_std(self, log_std: Tensor) -> Tensor:
-        return log_std.clamp(-MOST_LOG_STD if self.least_log_std is None else self.least_log_std, MOST_LOG_STD)
+        return log_std.clamp(-MAX_LOG_STD if self.min_log_std is None else self.min_log_std, MAX_LOG_STD)
 
-    def offered(self) -> PenMove:
+    def candidates(self) -> PenMove:
         """For several samples of each: one more leading axis, on which `sample` takes as many as the noise has."""
-        return PenMove(self.raw.unsqueeze(-2), self.least_log_std)
+        return PenMove(self.raw.unsqueeze(-2), self.min_log_std)
 
     def log_prob_offset(self, offset: Tensor) -> Tensor:
         """log p(dx, dy), without the floor. (…, 2) -> (…)"""
         logits, mean_x, mean_y, log_x, log_y, tilt = self.parts()
         log_x, log_y, tilt = self._bounded_log_std(log_x), self._bounded_log_std(log_y), _bounded_tilt(tilt)
         z_x, z_y = (
-            ((offset[..., axis : axis + 1] - mean) * torch.exp(-log_std)).clamp(-MOST_SIGMAS, MOST_SIGMAS)  # (…, M)
+            ((offset[..., axis : axis + 1] - mean) * torch.exp(-log_std)).clamp(-MAX_SIGMAS, MAX_SIGMAS)  # (…, M)
             for axis, (mean, log_std) in enumerate(((mean_x, log_x), (mean_y, log_y)))
         )
         rho = torch.tanh(tilt)
@@ -103,20 +103,23 @@ class PenMove:
         generator: torch.Generator | None = None,
         noise: Tensor | None = None,
         pen_temperature: float | None = None,
+        linear_sigma: bool = False,
     ) -> Tensor:
-        """Stroke-5 rows, (…, 5). Logits are divided by the temperature, sigma times its root; 0 takes the likeliest.
+        """Stroke-5 rows, (…, 5). Logits are divided by the temperature, sigma is multiplied by its root (Ha and Eck) or,
+        with `linear_sigma`, by itself (released code, Magenta). Temperature 0 takes the likeliest.
 
         The pen's states may have a temperature of their own. Randomness is handed in: a generator, or the noise itself
         (`make_noise`).
         """
-        return self.sample_and_doubt(temperature, generator, noise, pen_temperature)[0]
+        return self.sample_and_deviation(temperature, generator, noise, pen_temperature, linear_sigma)[0]
 
-    def sample_and_doubt(
+    def sample_and_deviation(
         self,
         temperature: float = 1.0,
         generator: torch.Generator | None = None,
         noise: Tensor | None = None,
         pen_temperature: float | None = None,
+        linear_sigma: bool = False,
     ) -> tuple[Tensor, Tensor]:
         """Rows as `sample` has them, and (…,) the deviation of the Gaussian that each offset comes from, whatever the
         temperature.
@@ -135,7 +138,7 @@ class PenMove:
             rho = torch.tanh(tilt)
             first, second = noise[..., 2], noise[..., 3]
             tilted = torch.stack([first, rho * first + torch.sqrt(1 - rho.square()) * second], dim=-1)
-            offset = offset + std * math.sqrt(temperature) * tilted
+            offset = offset + std * (temperature if linear_sigma else math.sqrt(temperature)) * tilted
         rows = torch.cat([offset, torch.zeros_like(offset[..., :1]).expand(*pen.shape, PENS)], dim=-1)
         return rows.scatter_(-1, pen.unsqueeze(-1) + DOWN, 1.0), std.square().mean(dim=-1).sqrt()
 
@@ -173,7 +176,7 @@ def make_noise(shape: torch.Size, generator: torch.Generator | None, like: Tenso
 
 
 def _bounded_tilt(tilt: Tensor) -> Tensor:
-    return tilt.clamp(-MOST_TILT, MOST_TILT)
+    return tilt.clamp(-MAX_TILT, MAX_TILT)
 
 
 def _choose(logits: Tensor, uniform: Tensor) -> Tensor:

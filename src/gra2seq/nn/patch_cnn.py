@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,121 +14,91 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gra2seq.sketch import quadtree
-from gra2seq.sketch.masking import Flags
+from gra2seq.data.blocks import Blocks, Level
+from gra2seq.sketch.region import Flags
 from gra2seq.sketch.strokes import Floats
 
 CHANNELS = (8, 32, 64, 128, 256, 512, 512)  # paper
-PAPER, INK = 0.0, 1.0  # pixel values; the released code has -1 and +1 (docs/differences.md)
+BLANK, INK = 0.0, 1.0  # pixel values; the released code has -1 and +1 (docs/differences.md)
 FEW = 0.2  # share of features above 0 below which a CPU is faster with these alone (docs/decisions.md)
 WIDE = 128  # channels from which that pays
 ALONE = 3  # threads up to which it does: finding those features is work for one
 
 
-@dataclass(frozen=True)
-class Sums:
-    rows: Tensor  # (k,) int32
-    starts: Tensor  # (n + 1,) int32
-
-    def of(self, table: Tensor) -> Tensor:
-        """(rows, D) -> (n, D): bag i is the sum of its rows; an empty bag is 0."""
-        return F.embedding_bag(self.rows, table, self.starts, mode="sum", include_last_offset=True)
-
-
-@dataclass(frozen=True)
-class Level:
-    children: Tensor
-    quarters: tuple[int, int, int, int]
-    parent_pairs: Sums
-    pair_parents: Sums | None  # for the gradient
-    child_pairs: Sums | None
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """`quadtree.Blocks` as tensors."""
-
-    levels: tuple[Level, ...]
-    patches: Tensor  # (n, 4)
-
-    @staticmethod
-    def of(blocks: quadtree.Blocks) -> Blocks:
-        def sums(part: quadtree.Sums) -> Sums:
-            return Sums(torch.from_numpy(part.rows), torch.from_numpy(part.starts))
-
-        levels = tuple(
-            Level(
-                torch.from_numpy(level.children),
-                level.quarters,
-                sums(level.parent_pairs),
-                None if level.pair_parents is None else sums(level.pair_parents),
-                None if level.child_pairs is None else sums(level.child_pairs),
-            )
-            for level in blocks.levels
-        )
-        return Blocks(levels, torch.from_numpy(blocks.patches))
-
-    def to(self, device: torch.device) -> Blocks:
-        def sums(part: Sums) -> Sums:
-            return Sums(part.rows.to(device), part.starts.to(device))
-
-        levels = tuple(
-            Level(
-                level.children.to(device),
-                level.quarters,
-                sums(level.parent_pairs),
-                None if level.pair_parents is None else sums(level.pair_parents),
-                None if level.child_pairs is None else sums(level.child_pairs),
-            )
-            for level in self.levels
-        )
-        return Blocks(levels, self.patches.to(device))
-
-
 class PatchCNN(nn.Module):
     """(blocks of n patches) -> (n, channels[-1]), before any normalisation."""
 
-    def __init__(self, channels: Sequence[int] = CHANNELS, paper: float = PAPER, ink: float = INK) -> None:
+    def __init__(
+        self, channels: Sequence[int] = CHANNELS, blank: float = BLANK, ink: float = INK, bias: bool = False
+    ) -> None:
         super().__init__()
-        self.paper, self.ink = paper, ink
+        self.blank, self.ink = blank, ink
         sizes = [1, *channels]
         self.weights = nn.ParameterList(
             nn.Parameter(torch.empty(after, before, 2, 2)) for before, after in pairwise(sizes)
         )
-        for weight in self.weights:
-            bound = 1 / math.sqrt(4 * weight.shape[1])  # torch's own default for a convolution
-            nn.init.uniform_(weight, -bound, bound)
+        for weight in self.weights:  # without batch norm between them, nothing else keeps the signal's size
+            nn.init.kaiming_normal_(weight, nonlinearity="relu")
+        self.biases = nn.ParameterList(nn.Parameter(torch.zeros(after)) for after in channels if bias)
         patterns = (torch.arange(16).unsqueeze(1) >> torch.arange(4)) & 1  # (16, 4) all 2 x 2 blocks
-        self.register_buffer("patterns", paper + (ink - paper) * patterns.float(), persistent=False)
+        self.register_buffer("patterns", blank + (ink - blank) * patterns.float(), persistent=False)
         self.patterns: Tensor
 
     @property
     def skips_blank(self) -> bool:
-        """With paper 0 and no bias a blank block's feature is exactly 0 at every level."""
-        return self.paper == 0
+        """With blank pixels of 0 and no bias a blank block's feature is exactly 0 at every level."""
+        return self.blank == 0 and not self.biases
 
     @property
     def patch(self) -> int:
         """Side of the patches it takes, in pixels: a halving a convolution, and one by pooling."""
         return int(2 ** (len(self.weights) + 1))
 
+    @property
+    def dim(self) -> int:
+        """Size of a patch's vector v."""
+        return int(self.weights[-1].shape[0])
+
     def forward(self, blocks: Blocks) -> Tensor:
-        first = self.weights[0]
-        features = torch.relu(self.patterns @ first.reshape(len(first), 4).T)  # (16, 8) every 2 x 2 block
-        last = len(blocks.levels) - 1
-        if last + 2 != len(self.weights):
-            raise ValueError(f"blocks of {last + 2} levels for a CNN of {len(self.weights)} convolutions")
-        for number, (level, weight) in enumerate(zip(blocks.levels, list(self.weights)[1:], strict=True)):
-            features = _level(features, weight, level, number != last)
+        if len(blocks.levels) + 1 != len(self.weights):
+            raise ValueError(f"blocks of {len(blocks.levels) + 1} levels for a CNN of {len(self.weights)} convolutions")
+        features = self._first()
+        for number, level in enumerate(blocks.levels, 1):
+            features = self._next(features, level, number)
         quarters = features.index_select(0, blocks.patches.reshape(-1))
         quarters = quarters.reshape(len(blocks.patches), 4, -1)
         return quarters.max(dim=1).values if torch.is_grad_enabled() else quarters.amax(dim=1)  # which is faster
 
+    def _first(self) -> Tensor:
+        """(16, C) of every 2 x 2 block of pixels."""
+        first = self.weights[0]
+        features = self.patterns @ first.reshape(len(first), 4).T
+        return torch.relu(features + self.biases[0] if self.biases else features)
+
+    def _next(self, features: Tensor, level: Level, number: int) -> Tensor:
+        """Features of blocks from those of their quarters, by convolution `number`; the last one has no ReLU."""
+        relu = number + 1 < len(self.weights)
+        if not self.biases:
+            return _level(features, self.weights[number], level, relu)
+        features = _level(features, self.weights[number], level, False) + self.biases[number]
+        return torch.relu(features) if relu else features
+
+    @torch.no_grad()
+    def silent_filters(self, blocks: Blocks) -> dict[str, Tensor]:
+        """The share of filters of each layer that are 0 for every block: dead ReLUs learn nothing."""
+        found = {}
+        features = self._first()
+        for number, level in enumerate((None, *blocks.levels)):
+            if level is not None:
+                features = self._next(features, level, number)
+            found[f"silent_{number + 1}"] = 1 - (features > 0).any(dim=0).float().mean()
+        return found
+
     def plain(self, patches: Tensor) -> Tensor:
         """The same by ordinary convolutions on (n, side, side) pixels of 0 and 1."""
-        x = (self.paper + (self.ink - self.paper) * patches.to(self.weights[0].dtype)).unsqueeze(1)
+        x = (self.blank + (self.ink - self.blank) * patches.to(self.weights[0].dtype)).unsqueeze(1)
         for number, weight in enumerate(self.weights):
-            x = F.conv2d(x, weight, stride=2)
+            x = F.conv2d(x, weight, self.biases[number] if self.biases else None, stride=2)
             if number != len(self.weights) - 1:
                 x = torch.relu(x)
         return F.max_pool2d(x, 2).flatten(1)
@@ -140,7 +108,7 @@ def _level(features: Tensor, weight: Tensor, level: Level, relu: bool) -> Tensor
     """Features of blocks from those of their quarters, which are 0 or more."""
     in_use = features.device.type == "cpu" and not torch.is_grad_enabled()
     if in_use and weight.shape[1] >= WIDE and torch.get_num_threads() <= ALONE:
-        there = features.numpy() != 0  # what is no number stays, and is heard of
+        there = features.numpy() != 0  # NaN counts as non-zero, so a diverged model is still detected
         if np.count_nonzero(there) < FEW * there.size:
             result = _of_few(features.numpy(), there, weight, level)
             return result.relu_() if relu else result

@@ -41,14 +41,16 @@ class Same(nn.Module):
 
 
 class Dilated(nn.Module):
-    """Parallel 3 x 3 convolutions of several dilations, stride 2, side by side: near and far at once."""
+    """Parallel 3 x 3 convolutions of several dilations, summed, then a 3 x 3 convolution with stride 2."""
 
     def __init__(self, before: int, after: int) -> None:
         super().__init__()
-        self.ways = nn.ModuleList(nn.Conv2d(before, after, 3, 2, padding=rate, dilation=rate) for rate in DILATIONS)
+        self.branches = nn.ModuleList(nn.Conv2d(before, after, 3, padding=rate, dilation=rate) for rate in DILATIONS)
+        self.halve = nn.Conv2d(after, after, 3, 2, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.relu(torch.cat([way(x) for way in self.ways], dim=1))
+        summed = torch.stack([branch(x) for branch in self.branches]).sum(dim=0)
+        return torch.relu(self.halve(torch.relu(summed)))
 
 
 class PictureCNN(nn.Module):
@@ -75,9 +77,7 @@ def pix2seq_cnn(side: int) -> PictureCNN:
 
 def rpcl_cnn(side: int) -> PictureCNN:
     first, second = DILATED
-    wide = len(DILATIONS) * second
-    layers = nn.Sequential(Dilated(1, first), Dilated(len(DILATIONS) * first, second), *_halving((wide, *PLAIN)))
-    return PictureCNN(layers, side)
+    return PictureCNN(nn.Sequential(Dilated(1, first), Dilated(first, second), *_halving((second, *PLAIN))), side)
 
 
 def song_cnn(side: int, channels: int = 1) -> PictureCNN:
@@ -109,7 +109,11 @@ class PicturePainter(nn.Module):
             x = layer(torch.relu(x))
         return x.squeeze(1)
 
-    def losses(self, code: Tensor, pictures: Tensor) -> Tensor:
+    def cross_entropy(self, code: Tensor, pictures: Tensor) -> Tensor:
         """(B,) cross-entropy of the ink, summed over the pixels."""
         each: Tensor = F.binary_cross_entropy_with_logits(self(code), pixels(pictures).squeeze(1), reduction="none")
         return each.sum(dim=(1, 2))
+
+    def squared_error(self, code: Tensor, pictures: Tensor) -> Tensor:
+        """(B,) squared error of the ink, summed over the pixels."""
+        return (torch.sigmoid(self(code)) - pixels(pictures).squeeze(1)).square().sum(dim=(1, 2))

@@ -53,33 +53,13 @@ def changed(points: NDArray[Any], random: np.random.Generator) -> Floats:
 
 
 @dataclass(frozen=True)
-class Variety:
-    """How much a sketch may change in training, before it is damaged; what is drawn again is the changed one."""
+class Augmentation:
+    """How much a sketch may change in training, before it is damaged; the changed one is what is drawn again."""
 
     stretch: float = 0.0  # each axis grows or shrinks by up to this share (sketch-rnn: 0.15)
-    turn: float = 0.0  # degrees, to either side
-    mirror: float = 0.0  # probability that left and right change places
-    drop: float = 0.0  # probability that a point within a stroke is left out (sketch-rnn: 0.1)
-    shuffle: float = 0.0  # probability that the strokes come in another order
 
     def __bool__(self) -> bool:
-        return any(vars(self).values())
+        return self.stretch > 0
 
     def __call__(self, sketch: Sketch, random: np.random.Generator) -> Sketch:
-        turn = np.radians(random.uniform(-self.turn, self.turn))
-        scale = random.uniform(1 - self.stretch, 1 + self.stretch, 2)
-        if random.random() < self.mirror:
-            scale[0] = -scale[0]
-        change = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) * scale
-        points = (sketch.points @ change).astype(np.float32)
-        lengths = sketch.lengths
-        if self.drop > 0:
-            keep = random.random(len(points)) >= self.drop
-            starts = np.cumsum(lengths) - lengths
-            keep[starts] = keep[starts + lengths - 1] = True  # a stroke keeps its ends
-            points, lengths = points[keep], np.add.reduceat(keep, starts).astype(lengths.dtype)
-        if self.shuffle > 0 and random.random() < self.shuffle:
-            order = random.permutation(len(lengths))
-            strokes = np.split(points, np.cumsum(lengths)[:-1])
-            points, lengths = np.concatenate([strokes[stroke] for stroke in order]), lengths[order]
-        return Sketch(points, lengths, sketch.category, sketch.key)
+        return sketch.with_points(sketch.points * random.uniform(1 - self.stretch, 1 + self.stretch, 2))

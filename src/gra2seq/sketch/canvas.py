@@ -1,7 +1,7 @@
-"""The canvas: a sketch is placed on it once, and drawing, patch centres and masking all follow that one pen walk.
+"""The canvas: the visible strokes of a drawing as pixels, which patches and pictures are cut from.
 
-The canvas is a square of 0 (paper) and 1 (ink). The longer side of the sketch spans `side` pixels, the sketch is
-centred, a margin keeps the thick pen inside, and half a patch of paper all around keeps every crop inside.
+The canvas is a square of 0 (blank) and 1 (ink). The longer side of the drawing's frame spans `side` pixels, the frame
+is centred, a margin keeps the thick pen inside, and half a patch of blank border keeps every crop inside.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from gra2seq.sketch.strokes import Ints, Sketch
+from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.region import Region, inside
+from gra2seq.sketch.strokes import Doubles
 
 Pixels = NDArray[np.uint8]
 
@@ -24,9 +26,6 @@ class Canvas:
     side: int = 640  # the sketch's longer side
     pen: int = 16  # thickness: 0.025 x side (released code)
     patch: int = 256
-    snap: int = 1  # patch centres go to the nearest of a grid of so many pixels: overlapping patches then share blocks
-    spread: bool = False  # of too many patch centres those are kept that lie evenly along the way, not the first
-    wiped: float = 0.4  # side of what a masked centre loses, of `side`: the paper's patch, for every system alike
 
     @property
     def margin(self) -> int:
@@ -39,7 +38,7 @@ class Canvas:
 
     @property
     def pad(self) -> int:
-        """Paper around the drawn square, so that a patch around any pen position never leaves the canvas."""
+        """Blank border around the drawn square, so that a patch around any pen position never leaves the canvas."""
         return self.patch // 2
 
     @property
@@ -47,37 +46,58 @@ class Canvas:
         return self.inner + 2 * self.pad
 
 
-@dataclass(frozen=True)
-class Walk:
-    """The pen's way over the padded canvas, in whole pixels: the one thing drawing and cropping share."""
-
-    points: NDArray[np.int32]  # (P, 2) x, y
-    lengths: Ints  # (S,)
-    canvas: Canvas
-
-    @property
-    def strokes(self) -> list[NDArray[np.int32]]:
-        return np.split(self.points, np.cumsum(self.lengths)[:-1])
+def place(points: Doubles, canvas: Canvas) -> Doubles:
+    """Points in frame units (`Damage.normalised`) as places on the padded canvas, in pixels."""
+    return points * canvas.side + canvas.padded / 2
 
 
-def pen_walk(sketch: Sketch, canvas: Canvas) -> Walk:
-    """Place a sketch: longer side scaled to `canvas.side`, centred. A sketch without extent becomes a dot."""
-    points = sketch.points.astype(np.float64)
-    low, high = points.min(axis=0), points.max(axis=0)
-    extent = float((high - low).max())
-    scale = canvas.side / extent if extent > 0 else 1.0
-    placed = (points - (low + high) / 2) * scale + canvas.padded / 2
-    return Walk(np.rint(placed).astype(np.int32), sketch.lengths, canvas)
+def draw(damage: Damage, canvas: Canvas) -> Pixels:
+    """The padded canvas with the visible strokes, 1 on 0, without anti-aliasing.
 
-
-def draw(walk: Walk, into: Pixels | None = None) -> Pixels:
-    """Draw the walk, 1 on 0, without anti-aliasing. `into` is a blank canvas to reuse."""
-    size = walk.canvas.padded
-    pixels = np.zeros((size, size), np.uint8) if into is None else into
+    The lost region is blank: the thick pen of a stroke that ends at its border does not reach into it.
+    """
+    size = canvas.padded
+    pixels = np.zeros((size, size), np.uint8)
+    placed = np.rint(place(damage.normalised(damage.visible.points), canvas)).clip(-size, 2 * size).astype(np.int32)
+    strokes = np.split(placed, damage.visible.starts[1:])
     # OpenCV draws nothing for a polyline of one point: a stroke of one point is a line to itself.
-    strokes = [stroke if len(stroke) > 1 else np.repeat(stroke, 2, axis=0) for stroke in walk.strokes]
-    cv2.polylines(pixels, strokes, isClosed=False, color=1, thickness=walk.canvas.pen, lineType=cv2.LINE_8)
+    strokes = [stroke if len(stroke) > 1 else np.repeat(stroke, 2, axis=0) for stroke in strokes]
+    cv2.polylines(pixels, strokes, isClosed=False, color=1, thickness=canvas.pen, lineType=cv2.LINE_8)
+    if damage.lost:
+        lost_on(damage, canvas).paint(pixels, 0)
     return pixels
+
+
+def lost_on(damage: Damage, canvas: Canvas) -> Region:
+    """The lost region in pixels of the padded canvas."""
+    return damage.lost.moved(damage.middle, canvas.side / damage.side, canvas.padded / 2)
+
+
+def lost_view(damage: Damage, canvas: Canvas, side: int) -> Pixels:
+    """The lost region as a small picture of 0 to 255, laid as `grey_view` lays the drawing: the share of each pixel."""
+    lost = lost_on(damage, canvas)
+    if not lost:
+        return np.zeros((side, side), np.uint8)
+    if lost.polygons:
+        pixels = np.zeros((canvas.padded, canvas.padded), np.uint8)
+        lost.paint(pixels, 1)
+        return grey_view(pixels, canvas, side)
+    return _shares_of_boxes(np.rint(lost.boxes) - canvas.pad, canvas.inner, side)
+
+
+def _shares_of_boxes(boxes: Doubles, inner: int, side: int) -> Pixels:
+    """(side, side) of 0 to 255: how much of each pixel of a square of `inner` units lies in one of the boxes.
+
+    The edges of all boxes cut the square into a few cells, each of them inside or not; no pixel is touched.
+    """
+    boxes = boxes.clip(0, inner)
+    across, down = (np.unique(boxes[:, axis::2]) for axis in (0, 1))
+    corners = np.stack(np.meshgrid(across[:-1], down[:-1]), axis=-1).reshape(-1, 2)
+    within = inside(corners, boxes).reshape(max(len(down) - 1, 0), max(len(across) - 1, 0))
+    edges = np.linspace(0, inner, side + 1)[:, None]
+    share_y, share_x = (np.diff(cuts.clip(edges[:-1], edges[1:]), axis=1) for cuts in (down, across))  # (side, cells)
+    share = share_y @ within @ share_x.T * (side / inner) ** 2
+    return np.rint(share * 255).astype(np.uint8)
 
 
 def whole_view(pixels: Pixels, canvas: Canvas, side: int | None = None) -> Pixels:
@@ -103,5 +123,5 @@ def grey_view(pixels: Pixels, canvas: Canvas, side: int) -> Pixels:
 
 
 def inner_view(pixels: Pixels, canvas: Canvas) -> Pixels:
-    """The drawn square, without the paper around it."""
+    """The drawn square, without the blank border."""
     return pixels[canvas.pad : canvas.pad + canvas.inner, canvas.pad : canvas.pad + canvas.inner]

@@ -5,29 +5,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gra2seq.sketch.canvas import Canvas, Pixels, draw, pen_walk, whole_view
-from gra2seq.sketch.strokes import Sketch
+from gra2seq.sketch.canvas import Canvas, Pixels, draw, whole_view
+from gra2seq.sketch.damage import Damage
 
 LATTICE = 32  # points along each side
 VIEW = 256  # pixels of the picture the lattice lies on
-MOST_POINTS = 150
+MAX_POINTS = 150
 CELLS = 8  # along each side, of SketchLattice+
 
 
-def lattice_points(seen: Sketch | Pixels, lattice: int = LATTICE, most: int = MOST_POINTS) -> NDArray[np.int64]:
+def lattice_points(view: Pixels, lattice: int = LATTICE, most: int = MAX_POINTS) -> NDArray[np.int64]:
     """(n, 2) column and row, in pixels of the 256 x 256 view, of lattice points on ink, row by row.
 
     Where there are more than `most`, that many of them, evenly spread.
     """
-    if isinstance(seen, Sketch):
-        canvas = Canvas(patch=VIEW)
-        seen = whole_view(draw(pen_walk(seen, canvas)), canvas)
-    gap = len(seen) // lattice
-    rows, columns = np.nonzero(seen[gap // 2 :: gap, gap // 2 :: gap])
+    gap = len(view) // lattice
+    rows, columns = np.nonzero(view[gap // 2 :: gap, gap // 2 :: gap])
     points = np.stack([columns, rows], axis=1) * gap + gap // 2
     if len(points) > most:
         points = points[np.linspace(0, len(points) - 1, most).astype(int)]
     return points
+
+
+def visible_points(damage: Damage, canvas: Canvas) -> NDArray[np.int64]:
+    """The lattice points on the visible ink: the paper's masking approach (d)."""
+    return lattice_points(whole_view(draw(damage, canvas), canvas, VIEW))
 
 
 def lattice_centres(pixels: Pixels, canvas: Canvas, cells: int = CELLS) -> NDArray[np.int32]:

@@ -48,15 +48,16 @@ def simplify_in_place(sketch: Sketch) -> Sketch:
     return simple.with_points(simple.points * (max(width, height) / SIDE) + (left, top))
 
 
-def thinned(sketch: Sketch, step: float) -> Sketch:
+def thinned(sketch: Sketch, step: float, side: float) -> Sketch:
     """The drawing with fewer points, if they lie closer than `step` px on average and it can do with fewer.
+
+    `side` is the longer side of the frame that spans 255 px.
 
     As a pen or a mouse tells them, points are many times as many as a drawing has in QuickDraw, and patches are cut
     at every fourth: those of a model that learnt from few points would all lie at the beginning.
     """
     if len(sketch) <= DENSE:
         return sketch
-    side = max(sketch.box[2:])
     moves = np.linalg.norm(np.diff(sketch.points.astype(np.float64), axis=0), axis=1)
     drawn = np.delete(moves, np.cumsum(sketch.lengths)[:-1] - 1)
     if side == 0 or len(drawn) == 0 or drawn.mean() * SIDE / side >= step:

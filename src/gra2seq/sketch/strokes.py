@@ -22,6 +22,7 @@ Ints = NDArray[np.int64]
 DX, DY, DOWN, UP, END = range(5)  # columns of stroke-5: offset, then one-hot pen state
 LIFT = 2  # third column of stroke-3: 1 where the pen is lifted after the point
 
+BOX = 255.0  # longer side of a drawing as models draw it: QuickDraw's own unit
 MAX_POINTS_READ = 1_000_000  # a drawing with more points than this is taken for an attack or a mistake
 
 

@@ -131,6 +131,24 @@ def load_checkpoint(
     return state
 
 
+def save_run(
+    run: Path, model: nn.Module, optimizer: torch.optim.Optimizer, state: Progress, average: Average | None
+) -> None:
+    """Write the checkpoint that `load_run` goes on from."""
+    save_checkpoint(run / LAST, model, optimizer, vars(state), average)
+
+
+def load_run(
+    run: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None = None
+) -> Progress:
+    """Fill network, optimiser and mean from the run's last checkpoint; returns its place in the run."""
+    state = load_checkpoint(run / LAST, model, optimizer, average)
+    try:
+        return Progress(**state)
+    except TypeError as error:
+        raise UserError(f"{run / LAST} is of another version ({error}): train again with run=…") from error
+
+
 def read_progress(path: Path) -> dict[str, Any]:
     """How far a checkpoint's run is, or what `save_weights` was told, without the tensors."""
     with _readable(path), safe_open(path, framework="pt") as file:

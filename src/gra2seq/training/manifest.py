@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import platform
@@ -13,34 +14,25 @@ from typing import Any, TypeVar
 
 from gra2seq.data.datasets import Dataset
 from gra2seq.errors import UserError
-from gra2seq.options import IN_USE, Options, as_dict
-from gra2seq.options import options as checked
+from gra2seq.config import RunConfig, as_dict, parse_config
 from gra2seq.training.checkpoint import CONFIG, read_json, write_json
 
 T = TypeVar("T")
 MANIFEST = "manifest.json"
+VERSION = 2  # of config.json; version 0.1 of gra2seq wrote none
 LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
-# Options that may change between the stretches of one run: where and how long, not what.
-FREE = {"run", "data", "max_steps", "max_minutes", "workers", "threads", "accelerator", "devices", "num_nodes",
-        "patience", "validate_every", "save_every", "gallery", *IN_USE}  # fmt: skip
-
-# Options that say what a network is and what it sees, not how it learnt.
-THE_MODEL = ("model", "side", "pen", "nodes", "snap", "spread", "paper", "ink", "masking", "channels", "picture",
-             "glance", "stroke_hidden", "embedding", "links", "rounds", "where", "corner", "normalise", "code",
-             "clusters", "hidden", "mixtures", "position", "layer_norm", "least_log_std")  # fmt: skip
-
-
-def config(options: Options, dataset: Dataset) -> dict[str, Any]:
+def describe(config: RunConfig, dataset: Dataset) -> dict[str, Any]:
     """What `gra2seq.load` needs besides the weights."""
     return {
-        "options": as_dict(options),
+        "version": VERSION,
+        "config": as_dict(config),
         "scale": dataset.scale,
         "categories": list(dataset.categories),
         "dataset": dataset.describe(),
     }
 
 
-def write(run: Path, options: Options, dataset: Dataset, resumed_at: int | None) -> None:
+def write(run: Path, config: RunConfig, dataset: Dataset, resumed_at: int | None) -> None:
     """One entry a stretch: a resumed run keeps the entries before."""
     path = run / MANIFEST
     stretches = _field(path, "stretches", list) if path.exists() and resumed_at is not None else []
@@ -48,8 +40,7 @@ def write(run: Path, options: Options, dataset: Dataset, resumed_at: int | None)
         {
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "resumed_at": resumed_at,
-            "options": as_dict(options),
-            "seed": options.seed,
+            "config": as_dict(config),
             "dataset": dataset.describe(),
             "versions": {name: version(name) for name in LIBRARIES},
             "python": platform.python_version(),
@@ -60,36 +51,53 @@ def write(run: Path, options: Options, dataset: Dataset, resumed_at: int | None)
     write_json(path, {"stretches": stretches})
 
 
-def options_of_stretches(run: Path) -> list[dict[str, Any]]:
-    """What each stretch of a run was asked, the options of today filled in where it is older than they are."""
+def configs_of_stretches(run: Path) -> list[dict[str, Any]]:
+    """The configuration of each stretch of a run, with today's defaults where it is older than an option."""
     path = run / (MANIFEST if (run / MANIFEST).exists() else CONFIG)
     about = read_json(path, "record of the run")
     try:
-        asked = [stretch["options"] for stretch in about.get("stretches", [about])]
-        return [as_dict(checked(dict(options))) for options in asked]
-    except (KeyError, TypeError) as error:
+        stretches = [stretch["config"] for stretch in about.get("stretches", [about])]
+        return [as_dict(parse_config(values)) for values in stretches]
+    except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} lacks {error}: it is no record of a run; choose another run=…") from error
 
 
-def check_same_run(run: Path, options: Options, dataset: Dataset) -> None:
+def fixed_options(config: RunConfig) -> dict[str, Any]:
+    """The options that say what a run is, by dotted name: all but those that are free and how the model draws."""
+    found: dict[str, Any] = {}
+    for name, part in (("", config), ("model.", config.model), ("preparation.", config.preparation),
+                       ("training.", config.training)):  # fmt: skip
+        for field in dataclasses.fields(part):
+            if field.metadata and not field.metadata["free"]:
+                found[name + field.name] = getattr(part, field.name)
+    return found
+
+
+def check_same_run(run: Path, config: RunConfig, dataset: Dataset) -> None:
     """Resuming with other data or another network would not be the same run: say what differs."""
-    before, data = _field(run / CONFIG, "options", dict), _field(run / CONFIG, "dataset", dict)
-    now, then = as_dict(options), as_dict(checked(before))  # options newer than the run: their defaults
-    changed = [name for name in now if name not in FREE and then[name] != now[name]]
+    before, data = _field(run / CONFIG, "config", dict), _field(run / CONFIG, "dataset", dict)
+    changed = _differences(fixed_options(config), fixed_options(parse_config(before)))
     if changed:
-        what = ", ".join(f"{name} was {then[name]!r}, is {now[name]!r}" for name in changed)
-        raise UserError(f"cannot resume {run} with other options ({what}): start a new run with run=…")
+        raise UserError(f"cannot resume {run} with other options ({changed}): start a new run with run=…")
     if data.get("store") != dataset.store.hash:
         raise UserError(f"cannot resume {run}: its data were other drawings; give the same data=…")
 
 
-def check_same_model(other: Path, options: Options) -> None:
-    """Who learns beside a model that stays as it is must have the same one: say what differs."""
-    now, then = as_dict(options), as_dict(checked(_field(other / CONFIG, "options", dict)))
-    names = (*THE_MODEL, "mend") if options.polish else THE_MODEL
-    changed = [f"{name} is {now[name]!r}, there {then[name]!r}" for name in names if then[name] != now[name]]
+def check_same_model(other: Path, config: RunConfig) -> None:
+    """A part that is trained beside a model needs the same model: say what differs."""
+    then = parse_config(_field(other / CONFIG, "config", dict))
+    canvas = ("side", "pen", "nodes", "spread", "dense")
+    pairs = [(config.model, then.model, [f.name for f in dataclasses.fields(then.model) if f.name != "code_repair"])]
+    changed = _differences(
+        *({name: getattr(part, name) for *parts, names in pairs for name in names for part in [parts[which]]}
+          | {name: getattr((config, then)[which].preparation, name) for name in canvas} for which in (0, 1))
+    )  # fmt: skip
     if changed:
-        raise UserError(f"the model in {other} was trained with other options ({', '.join(changed)}): give its own")
+        raise UserError(f"the model in {other} was trained with other options ({changed}): give its own")
+
+
+def _differences(now: dict[str, Any], then: dict[str, Any]) -> str:
+    return ", ".join(f"{name} was {then[name]!r}, is {now[name]!r}" for name in now if then[name] != now[name])
 
 
 def categories_of(run: Path) -> list[str]:

@@ -20,21 +20,21 @@ from rich.progress import (
 )
 
 if TYPE_CHECKING:  # who only draws shall not wait for what trains
-    from gra2seq.options import Options
-    from gra2seq.training.loop import Report, Watch
+    from gra2seq.config.run import RunConfig
+    from gra2seq.training.report import Report, Watch
     from gra2seq.training.side_by_side import WatchAll
 
 LINE_EVERY = 10.0  # seconds between plain lines
 
 
 @contextmanager
-def show(console: Console, options: Options) -> Iterator[Watch]:
+def show(console: Console, config: RunConfig) -> Iterator[Watch]:
     """A watcher for `train`: a live bar on a terminal, a line now and then elsewhere."""
     if not console.is_terminal:
         yield _lines(console)
         return
     with _training_bars(console) as bar:
-        yield _bar(console, bar, "training", options.max_steps)
+        yield _bar(console, bar, "training", config.training.max_steps)
 
 
 @contextmanager

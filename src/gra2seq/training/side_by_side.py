@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import traceback
 from collections.abc import Callable, Mapping
@@ -14,9 +13,10 @@ from pathlib import Path
 import torch
 
 from gra2seq.errors import UserError
-from gra2seq.options import Options
+from gra2seq.config.run import RunConfig
 from gra2seq.processes import Beside, start
-from gra2seq.training.loop import Report, Stopped, train
+from gra2seq.training.loop import Stopped, train
+from gra2seq.training.report import Report
 from gra2seq.training.stopping import Stopping
 from gra2seq.whole import whole_file
 
@@ -35,7 +35,7 @@ def show_nobody() -> AbstractContextManager[WatchAll]:
 class Planned:
     """A training to be done, or to be gone on with."""
 
-    options: Options
+    config: RunConfig
     resume: bool = False
 
 
@@ -47,7 +47,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
     if jobs < 1:
         raise UserError(f"jobs={jobs} must be at least 1")
     for plan in plans.values():
-        if plan.options.devices * plan.options.num_nodes > 1:
+        if plan.config.devices * plan.config.num_nodes > 1:
             raise UserError("devices and num_nodes spread one training over processes already: leave them 1, or jobs 1")
     threads = max(torch.get_num_threads() // max(min(jobs, len(plans)), 1), 1)
     waiting = list(plans)
@@ -57,7 +57,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
 
     def fail(name: str, why: str) -> None:
         failed[name] = why
-        watch(name, Report(0, plans[name].options.max_steps, math.nan, {}, math.nan, math.nan, note=f"failed: {why}"))
+        watch(name, Report.of_note(0, plans[name].config.training.max_steps, f"failed: {why}"))
 
     try:
         with Stopping() as stopping:
@@ -99,7 +99,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
 
 
 def _start(plan: Planned, threads: int) -> Beside:
-    return start(_train, replace(plan.options, threads=plan.options.threads or threads), plan.resume)
+    return start(_train, replace(plan.config, threads=plan.config.threads or threads), plan.resume)
 
 
 def why_failed(error: Exception, run: Path) -> str:
@@ -111,7 +111,7 @@ def why_failed(error: Exception, run: Path) -> str:
     return f"{type(error).__name__}: {error} (the rest is in {run / FAILED})"
 
 
-def _train(options: Options, resume: bool, told: Connection) -> None:
+def _train(config: RunConfig, resume: bool, told: Connection) -> None:
     """What a process does: it tells every report, and in the end what went wrong, if anything did."""
 
     def watch(report: Report) -> None:
@@ -121,11 +121,11 @@ def _train(options: Options, resume: bool, told: Connection) -> None:
             signal.raise_signal(signal.SIGTERM)
 
     try:
-        train(options, resume=resume, watch=watch)
+        train(config, resume=resume, watch=watch)
         return
     except Stopped:
         why = "it was stopped by a signal; its checkpoint is written"
     except Exception as error:  # whatever it is, it is this training's
-        why = why_failed(error, Path(options.run))
+        why = why_failed(error, Path(config.run))
     with suppress(OSError):
         told.send(why)

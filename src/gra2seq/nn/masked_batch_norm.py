@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gra2seq.nn.world import total
+from gra2seq.nn.distributed import total
 
 
 class BatchNorm(nn.Module):

@@ -11,9 +11,9 @@ from typing import Any
 from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
 from gra2seq.folder import load
-from gra2seq.judging.evaluate import Progress, check_terms, evaluate
-from gra2seq.judging.judge import Judge
-from gra2seq.judging.tables import NO_CLUSTERS, RANDOM_LINKS
+from gra2seq.evaluation.protocol import Progress, check_terms, evaluate
+from gra2seq.evaluation.judge import Judge
+from gra2seq.evaluation.tables import NO_CLUSTERS, RANDOM_LINKS
 from gra2seq.options import Options
 from gra2seq.training import manifest
 from gra2seq.training.checkpoint import CONFIG

@@ -19,7 +19,7 @@ from gra2seq.errors import UserError
 from gra2seq.model import Model, mask_draws
 from gra2seq.models.graph_encoder import GraphEncoder
 from gra2seq.nn.centroids import Centroids
-from gra2seq.nn.proximity import LINKS
+from gra2seq.nn.links import LINKS
 from gra2seq.sketch.canvas import Canvas, Pixels, inner_view, pen_walk
 from gra2seq.sketch.lattice import MOST_POINTS
 from gra2seq.sketch.masking import APPROACHES, Damaged, drop_points, look, wipe_then_lattice

@@ -20,13 +20,13 @@ from matplotlib.figure import Figure
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.errors import UserError
 from gra2seq.folder import load
-from gra2seq.judging.ablate import EQUAL, OtherBudget, Show, begun, check_budget
-from gra2seq.judging.evaluate import Progress, check_terms, evaluate, stored_draws
-from gra2seq.judging.figures import save_figure
-from gra2seq.judging.galleries import SHOWN, spread
-from gra2seq.judging.judge import Judge
-from gra2seq.judging.sheet import write_sheet
-from gra2seq.judging.tables import DASH, FORMATS, beside_paper
+from gra2seq.evaluation.ablate import EQUAL, OtherBudget, Show, begun, check_budget
+from gra2seq.evaluation.protocol import Progress, check_terms, evaluate, stored_draws
+from gra2seq.evaluation.figures import save_figure
+from gra2seq.evaluation.galleries import SHOWN, spread
+from gra2seq.evaluation.judge import Judge
+from gra2seq.evaluation.sheet import write_sheet
+from gra2seq.evaluation.tables import DASH, FORMATS, beside_paper
 from gra2seq.model import Model
 from gra2seq.models import trained_size
 from gra2seq.options import IN_USE, PRESETS, SYSTEMS, Options, as_dict

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from gra2seq.data.datasets import Dataset
-from gra2seq.judging.evaluate import Progress, check, split_of, stored_draws
-from gra2seq.judging.harm import harms
-from gra2seq.judging.redraw import is_empty, redrawn
-from gra2seq.judging.sheet import write_sheet
+from gra2seq.evaluation.protocol import Progress, check, split_of, stored_draws
+from gra2seq.evaluation.damage_kinds import harms
+from gra2seq.evaluation.redraw import is_empty, redrawn
+from gra2seq.evaluation.sheet import write_sheet
 from gra2seq.model import Model
 from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Ints, Sketch

@@ -21,7 +21,7 @@ from gra2seq.data.batches import prepare
 from gra2seq.errors import UserError
 from gra2seq.model import Model
 from gra2seq.models.graph_encoder import Graph, GraphEncoder
-from gra2seq.nn.proximity import LINKS, Nodes
+from gra2seq.nn.links import LINKS, Nodes
 from gra2seq.sketch.canvas import Canvas, Walk, draw, pen_walk
 from gra2seq.sketch.patches import NODES, Centres, centres
 from gra2seq.sketch.strokes import Doubles, Ints, Sketch

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 from torch import Tensor
 
+from gra2seq.errors import UserError
+
 SELF = 1.0
 TWO = (0.5, 0.2)  # eq. 2: the closest, the second
-FOUR = (0.5, 0.2, 0.1, 0.05)
 HEALER = (0.5, 0.3, 0.2)  # SketchHealer: self, one step, two steps
 REACH = 0.2  # SketchLattice: of the largest distance between two points
 WHOLE = 0.5  # eq. 3: what each node hears from the whole view, and the whole view from itself
@@ -55,10 +55,16 @@ def nearest(closeness: Tensor, valid: Tensor, weight: Tensor, shares: Sequence[f
     return adjacency
 
 
-def synonymous(nodes: Nodes, shares: Sequence[float] = TWO) -> Tensor:
+def synonymous(nodes: Nodes) -> Tensor:
     """The paper's links, learnt: the cosine both chooses the neighbours and weighs the edges."""
     similarity = cosine(nodes.features)
-    return nearest(similarity, nodes.valid, similarity, shares)
+    return nearest(similarity, nodes.valid, similarity)
+
+
+def nearest_cosine(nodes: Nodes) -> Tensor:
+    """DC-gra2seq's: the cosine chooses the neighbours; edges have the weights 1 (itself), 0.5 and 0.2."""
+    similarity = cosine(nodes.features)
+    return nearest(similarity, nodes.valid, torch.ones_like(similarity))
 
 
 def temporal(nodes: Nodes) -> Tensor:
@@ -103,7 +109,7 @@ def within_reach(nodes: Nodes) -> Tensor:
 
 LINKS: dict[str, Link] = {
     "synonymous": synonymous,
-    "synonymous-4": partial(synonymous, shares=FOUR),
+    "nearest-cosine": nearest_cosine,
     "temporal": temporal,
     "spatial": spatial,
     "random": random,
@@ -138,4 +144,23 @@ def _inverse(degree: Tensor) -> Tensor:
     return linked / torch.where(linked, degree, 1)
 
 
-NORMALISING: dict[str, Callable[[Tensor], Tensor]] = {"symmetric": symmetric, "rows": by_row}
+def unnormalised(adjacency: Tensor) -> Tensor:
+    """SketchHealer's release: the adjacency as it is."""
+    return adjacency
+
+
+NORMALISING: dict[str, Callable[[Tensor], Tensor]] = {"symmetric": symmetric, "rows": by_row, "none": unnormalised}
+
+
+def register_links(name: str, link: Link) -> None:
+    """Make an own link rule known as `links=NAME`."""
+    if name in LINKS:
+        raise UserError(f"there is a link rule {name!r} already: choose another name")
+    LINKS[name] = link
+
+
+def link_rule(name: str) -> Link:
+    """The link rule of this name."""
+    if name not in LINKS:
+        raise UserError(f"unknown links {name[:80]!r}: one of {', '.join(LINKS)}")
+    return LINKS[name]

@@ -24,15 +24,15 @@ from safetensors.numpy import load_file, save_file
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
-from gra2seq.judging.harm import Harm, harms
-from gra2seq.judging.judge import Judge
-from gra2seq.judging.recognition import recognition
-from gra2seq.judging.redraw import is_empty, keeps_lines, redrawn
-from gra2seq.judging.retrieval import ranks
-from gra2seq.judging.tables import FORMATS
+from gra2seq.evaluation.damage_kinds import Harm, harms
+from gra2seq.evaluation.judge import Judge
+from gra2seq.evaluation.recognition import recognition
+from gra2seq.evaluation.redraw import is_empty, keeps_lines, redrawn
+from gra2seq.evaluation.retrieval import ranks
+from gra2seq.evaluation.tables import FORMATS
 from gra2seq.model import STREAM, TEMPERATURE, Model
 from gra2seq.options import IN_USE, Options, as_dict
-from gra2seq.sketch.chamfer import chamfer
+from gra2seq.sketch.distance import chamfer
 from gra2seq.sketch.masking import Draws
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 from gra2seq.training.manifest import FREE

@@ -4,18 +4,18 @@ Each drawing is scaled to a longer side of 1 around the origin and becomes point
 is that to the nearest point of the other drawing; the mean over the points, averaged over both directions, is the
 Chamfer distance: 0 for the same drawing, 0.01 for lines that run a hundredth of the drawing beside each other.
 
-Of a damaged drawing only what is left can be compared: `left_of` and `off_what_is_left`.
+Of a damaged drawing only the visible strokes can be compared: `distance_to_visible`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.masking import Damage, Flags, inside
+from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.region import Flags
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
 SPACING = 1 / 64  # between two points, in longer sides: less than the thickness of the pen, 0.025
@@ -25,38 +25,18 @@ PAIRS = 1 << 17  # of points that are compared at a time: two squares of single 
 Cloud = tuple[Doubles, Flags]  # (n, 2) points, and (n,) whose distances count
 
 
-@dataclass(frozen=True)
-class Left:
-    """What is left of a drawing whose longer side was 1 around the origin: points along its lines, and what is lost."""
-
-    points: Doubles  # (n, 2)
-    lost: Doubles  # (k, 4) left, top, right, bottom
-
-    def tells_of(self, points: Doubles) -> Flags:
-        """(m, 2) -> (m,) points where nothing was lost: no ink means no line there."""
-        return ~inside(points, self.lost)
+def visible_points(damage: Damage) -> Doubles:
+    """(n, 2) points along the visible strokes, in frame units."""
+    return _along(damage.normalised(damage.visible.points), damage.visible)
 
 
-def left_of(sketch: Sketch, damage: Damage) -> Left:
-    canvas = damage.walk.canvas
-    everything = Left(line_points(sketch), (damage.boxes.astype(np.float64) - canvas.padded / 2) / canvas.side)
-    return Left(everything.points[everything.tells_of(everything.points)], everything.lost)
+def distance_to_visible(drawn: Sketch, damage: Damage, box: float) -> float:
+    """How far a drawing, in a box of this size around the origin, is from the visible strokes it was drawn from.
 
-
-def off_what_is_left(drawn: Sequence[Sketch], left: Sequence[Left], box: float) -> Doubles:
-    """(N,) how far each drawing, in a box of this size around the origin, lies off what is left of its original.
-
-    As the Chamfer distance, but drawings stay where they are, and lines drawn where something was lost say nothing.
-    Where nothing is left it is 0.
+    As the Chamfer distance, but the drawing stays where it is, and lines inside of the lost region do not count.
     """
-
-    def off(sketch: Sketch, goal: Left) -> float:
-        if not len(goal.points):
-            return 0.0
-        points = _along(sketch.points / np.float64(box), sketch)
-        return _distance((points, goal.tells_of(points)), _all(goal.points))
-
-    return np.array([off(sketch, goal) for sketch, goal in zip(drawn, left, strict=True)])
+    points = _along(drawn.points / np.float64(box), drawn)
+    return _distance((points, ~damage.lost_normalised.contains(points)), _all(visible_points(damage)))
 
 
 def chamfer(drawn: Sequence[Sketch], original: Sequence[Sketch]) -> Doubles:

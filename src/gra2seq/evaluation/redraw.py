@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gra2seq.judging.harm import Harm
+from gra2seq.evaluation.damage_kinds import Harm
 from gra2seq.model import Model
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 

@@ -1,0 +1,37 @@
+"""How a trained model draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gra2seq.config.fields import option
+
+MAX_CANDIDATES = 64  # memory grows with them
+
+
+@dataclass(frozen=True)
+class DrawingConfig:
+    """Passed through `Model`, the commands, the page and the tables; the defaults draw from the code alone."""
+
+    temperature: float = option(0.24, "0 draws the likeliest line, 1 the full variety (released code: 0.24)", at_least=0)
+    min_pen_temperature: float = option(0.0, "of the pen's states: below it drawings may not end", at_least=0)
+    sigma_temperature: str = option(
+        "root", "sigma is multiplied by the root of the temperature (Ha and Eck) or by it (released code)",
+        choices=("root", "linear"),
+    )  # fmt: skip
+    best_of: int = option(1, "drawings of each sketch, of which the nearest to the visible ink is kept", at_least=1, at_most=1024)
+    good_enough: float = option(
+        0.0, "longer sides: a first drawing nearer than this to the visible ink is kept at once", at_least=0
+    )
+    candidates: int = option(
+        1, "guided sampling: pen moves compared by distance to the visible ink at every step",
+        at_least=1, at_most=MAX_CANDIDATES,
+    )  # fmt: skip
+    keep_lines: bool = option(False, "the visible lines of a damaged drawing stay; only the lost region is drawn")
+    repair: bool = option(True, "codes of damaged drawings are repaired, if the model has learnt it")
+    seed: int = option(0, "the same seed draws the same sketch", at_least=0, at_most=2**63 - 1)
+
+    @property
+    def guided(self) -> bool:
+        """Whether the visible ink helps to draw, beside the code."""
+        return self.best_of > 1 or self.candidates > 1

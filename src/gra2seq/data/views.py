@@ -1,0 +1,253 @@
+"""What an encoder sees of damaged drawings. An encoder names its views; each view prepares them for a batch.
+
+Every view is a function of `Damage` alone (visible strokes, lost region, frame): nothing hidden reaches a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from zlib import crc32
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gra2seq.data.blocks import Blocks
+from gra2seq.sketch.augment import picture
+from gra2seq.sketch.canvas import Canvas, Pixels, draw, grey_view, lost_view, whole_view
+from gra2seq.sketch.centres import DENSE, NODES, centre_points, densified, evenly
+from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.lattice import MAX_POINTS, lattice_centres, visible_points
+from gra2seq.sketch.patches import Centres, crop, on_canvas
+from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
+from gra2seq.sketch.strokes import BOX, DOWN, END, UP, Doubles, Floats, Ints
+
+
+
+
+@dataclass(frozen=True)
+class Randomness:
+    """One generator a sketch in training; None in use, where everything random belongs to the drawing itself."""
+
+    generators: Sequence[np.random.Generator] | None = None
+
+    def of(self, number: int, damage: Damage) -> np.random.Generator:
+        if self.generators is not None:
+            return self.generators[number]
+        return np.random.Generator(np.random.PCG64(content_seed(damage)))
+
+
+def content_seed(damage: Damage) -> int:
+    """A number that belongs to the visible strokes, so that what a drawing gets does not depend on its company."""
+    return crc32(damage.visible.points.tobytes())
+
+
+class View(Protocol):
+    """Damaged drawings -> a value that an encoder takes, with a method `to(device)`."""
+
+    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> Any: ...
+
+
+@dataclass(frozen=True)
+class PatchInput:
+    """The patches of B drawings. The mask travels with its data; True means real."""
+
+    blocks: Blocks  # all whole views and patches of all drawings
+    places: Tensor  # (n,) row b * (1 + N) + i of each view in the (B, 1 + N) table of nodes
+    valid: Tensor  # (B, N) nodes that are there
+    centres: Tensor  # (B, N, 2) 0 to 1 over the padded canvas
+    uniform: Tensor | None = None  # (B, N, N) for random links
+    order: Tensor | None = None  # (B, N) random numbers in training, by which centroids choose their first patches
+
+    def to(self, device: torch.device) -> PatchInput:
+        return PatchInput(
+            self.blocks.to(device),
+            self.places.to(device),
+            self.valid.to(device),
+            self.centres.to(device),
+            *(None if part is None else part.to(device) for part in (self.uniform, self.order)),
+        )
+
+
+@dataclass(frozen=True)
+class PatchView:
+    """The whole view and the patches along the visible strokes, or on a lattice of `cells`.
+
+    A patch without ink is absent. Nodes are counted among those that are there.
+    """
+
+    canvas: Canvas = field(default_factory=Canvas)
+    nodes: int = NODES
+    spread: bool = False  # of more than `nodes` patches some evenly along the strokes, not the first ones
+    dense: bool = False  # patches are counted along densified strokes, and never given by the paper's protocol
+    cells: int = 0  # along each side of a lattice whose cells with ink have the patches (SketchLattice+)
+    skip_blank: bool = True  # blank pixels are 0 (sketch/quadtree.py)
+    random_links: bool = False
+
+    @property
+    def slots(self) -> int:
+        """N: nodes of a graph at most."""
+        return self.cells**2 or self.nodes
+
+    def cut(self, damage: Damage, into: Pixels | None = None) -> tuple[Pixels, Centres]:
+        """(1 + n, patch, patch) the whole view, then the patches, and their centres (n, 2). `into` is reused memory."""
+        pixels = draw(damage, self.canvas)
+        centres = self._centres(damage, pixels)
+        size = self.canvas.patch
+        views = np.empty((1 + len(centres), size, size), np.uint8) if into is None else into[: 1 + len(centres)]
+        views[0] = whole_view(pixels, self.canvas)
+        crop(pixels, centres, self.canvas, views[1:])
+        return views, centres
+
+    def _centres(self, damage: Damage, pixels: Pixels) -> Centres:
+        if self.cells:
+            return lattice_centres(pixels, self.canvas, self.cells)
+        if self.dense:
+            points = centre_points(densified(damage.visible, DENSE * damage.side))
+        else:
+            points = centre_points(damage.visible) if damage.centres is None else damage.centres
+        if not self.spread:
+            points = points[: self.nodes]
+        centres = on_canvas(damage.normalised(points), self.canvas)
+        centres = centres[_has_ink(pixels, centres, self.canvas)]
+        return centres[evenly(len(centres), self.nodes)]
+
+    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> PatchInput:
+        count, slots = len(damages), self.slots
+        valid, centres = np.zeros((count, slots), bool), np.zeros((count, slots, 2), np.float32)
+        memory = np.empty((1 + slots, self.canvas.patch, self.canvas.patch), np.uint8)
+        cut: list[Leaves] = []
+        places: list[Ints] = []
+        for number, damage in enumerate(damages):
+            views, at = self.cut(damage, memory)
+            cut.append(leaves(views))
+            places.append(number * (1 + slots) + np.arange(len(views)))
+            valid[number, : len(at)] = True
+            centres[number, : len(at)] = at / self.canvas.padded
+        random = [randomness.of(number, damage) for number, damage in enumerate(damages)]
+        return PatchInput(
+            Blocks.of(number_blocks(together(cut), self.skip_blank, gradient)),
+            torch.from_numpy(np.concatenate(places)),
+            torch.from_numpy(valid),
+            torch.from_numpy(centres),
+            _uniform(random, (slots, slots)) if self.random_links else None,
+            _uniform(random, (slots,)) if randomness.generators is not None else None,
+        )
+
+
+def _uniform(random: Sequence[np.random.Generator], shape: tuple[int, ...]) -> Tensor:
+    return torch.from_numpy(np.stack([one.random(shape, dtype=np.float32) for one in random]))
+
+
+def _has_ink(pixels: Pixels, centres: Centres, canvas: Canvas) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """(n,) whose patch holds any ink."""
+    half = canvas.pad
+    return np.array([pixels[y - half : y + half, x - half : x + half].any() for x, y in centres.tolist()], bool)
+
+
+@dataclass(frozen=True)
+class PointInput:
+    """Lattice points of B drawings."""
+
+    points: Tensor  # (B, N, 2) pixels of the 256 x 256 view
+    valid: Tensor  # (B, N)
+
+    def to(self, device: torch.device) -> PointInput:
+        return PointInput(self.points.to(device), self.valid.to(device))
+
+
+@dataclass(frozen=True)
+class LatticeView:
+    """SketchLattice's points on the visible ink."""
+
+    canvas: Canvas = field(default_factory=Canvas)
+
+    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> PointInput:  # noqa: ARG002
+        points, valid = np.zeros((len(damages), MAX_POINTS, 2), np.float32), np.zeros((len(damages), MAX_POINTS), bool)
+        for row, there, damage in zip(points, valid, damages, strict=True):
+            found = visible_points(damage, self.canvas)
+            row[: len(found)], there[: len(found)] = found, True
+        return PointInput(torch.from_numpy(points), torch.from_numpy(valid))
+
+
+@dataclass(frozen=True)
+class PictureView:
+    """(B, side, side) of 0 to 255: the visible strokes as one small picture."""
+
+    side: int = 48
+    canvas: Canvas = field(default_factory=Canvas)
+
+    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> Tensor:  # noqa: ARG002
+        return torch.from_numpy(np.stack([grey_view(draw(one, self.canvas), self.canvas, self.side) for one in damages]))
+
+
+@dataclass(frozen=True)
+class LostView:
+    """(B, side, side) of 0 to 255: the lost region, laid as `PictureView` lays the drawing."""
+
+    side: int = 48
+    canvas: Canvas = field(default_factory=Canvas)
+
+    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> Tensor:  # noqa: ARG002
+        return torch.from_numpy(np.stack([lost_view(one, self.canvas, self.side) for one in damages]))
+
+
+@dataclass(frozen=True)
+class ClassifierView:
+    """(B, side, side) of 0 to 255: pictures for a classifier, changed a little in training."""
+
+    side: int
+
+    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> Tensor:  # noqa: ARG002
+        changes = randomness.generators or [None] * len(damages)
+        drawn = [picture(one.visible, self.side, change) for one, change in zip(damages, changes, strict=True)]
+        return torch.from_numpy(np.stack(drawn))
+
+
+@dataclass(frozen=True)
+class StrokeInput:
+    """Stroke-5 rows of B drawings, the first one the start of a sketch."""
+
+    rows: Tensor  # (B, 1 + S, 5)
+    count: Tensor  # (B,) how many of them are real
+
+    def to(self, device: torch.device) -> StrokeInput:
+        return StrokeInput(self.rows.to(device), self.count.to(device))
+
+
+@dataclass(frozen=True)
+class StrokeView:
+    """The visible strokes, in the order they were drawn."""
+
+    scale: float  # standard deviation of the training offsets: rows are divided by it
+
+    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> StrokeInput:  # noqa: ARG002
+        counts = [1 + len(damage.visible) for damage in damages]
+        rows = [
+            stroke_rows(decoder_units(one, one.visible.points), one.visible.lengths, self.scale, max(counts) - 1)
+            for one in damages
+        ]
+        return StrokeInput(torch.from_numpy(np.stack(rows)), torch.tensor(counts))
+
+
+def decoder_units(damage: Damage, points: Floats) -> Doubles:
+    """Points of a drawing as the decoder draws them: the frame's longer side is `BOX`, its centre the origin."""
+    return damage.normalised(points) * BOX
+
+
+def stroke_rows(points: Doubles, lengths: Ints, scale: float, length: int) -> Floats:
+    """(1 + length, 5): the start of a sketch, then scaled stroke-5 with END rows up to `length`."""
+    count = len(points)
+    rows = np.zeros((1 + length, 5), np.float32)
+    rows[1, :2] = points[0]
+    rows[2 : 1 + count, :2] = points[1:] - points[:-1]
+    rows[:, :2] /= scale
+    rows[: 1 + count, DOWN] = 1
+    last = np.cumsum(lengths)  # of each stroke; row 0 is the start, so no - 1
+    rows[last, DOWN], rows[last, UP] = 0, 1
+    rows[1 + count :, END] = 1
+    return rows
+
+

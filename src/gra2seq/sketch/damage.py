@@ -1,0 +1,206 @@
+"""Damage: all that may be known of a drawing of which a part is lost.
+
+`Damage` holds the visible strokes, the lost region and the frame, and is the only value that encoders, guidance,
+infill and tables receive: what is hidden cannot reach them. It is made here, from holes, erased regions and missing
+ends (what users have) or from the paper's masks (its protocol).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gra2seq.errors import UserError
+from gra2seq.sketch.centres import NODES, centre_points
+from gra2seq.sketch.region import Box, Region, pieces
+from gra2seq.sketch.strokes import Doubles, Sketch
+
+Holes = Sequence[Box] | Sequence[Sequence[Box]]  # the same for all sketches, or a list for each
+Frames = Box | Sequence[Box]
+MASKED_SIDE = 0.4  # side of what a masked patch loses, of the longer side of the drawing: 256 / 640 (paper)
+OVERHANG = 0.3  # share of a lost region beyond the visible strokes that the frame is assumed to reach into
+INSIDE_FRAME = 1e-4  # of the longer side: by how much strokes may stick out of a given frame
+
+
+@dataclass(frozen=True, eq=False)
+class Damage:
+    """The visible strokes, the lost region, and the frame (x, y, width, height), in the drawing's units.
+
+    The frame is the box that the whole drawing is taken to have had: it gives scale and placement. `centres` are the
+    surviving patch centres where the paper's protocol gives them; without them, patches lie along the visible strokes.
+    """
+
+    visible: Sketch
+    lost: Region = field(default_factory=Region)
+    frame: Box = (0.0, 0.0, 0.0, 0.0)
+    centres: Doubles | None = None  # (n, 2)
+
+    @staticmethod
+    def none(sketch: Sketch) -> Damage:
+        """An intact drawing."""
+        return Damage(sketch, Region(), sketch.box)
+
+    @cached_property
+    def middle(self) -> Doubles:
+        """(2,) centre of the frame."""
+        x, y, width, height = self.frame
+        return np.array([x + width / 2, y + height / 2])
+
+    @property
+    def side(self) -> float:
+        """Longer side of the frame; 1 for a drawing without extent."""
+        return max(self.frame[2:]) or 1.0
+
+    def normalised(self, points: NDArray[Any]) -> Doubles:
+        """(n, 2) points of the drawing in frames' units: the longer side is 1, the frame's centre the origin."""
+        return (points.astype(np.float64) - self.middle) / self.side
+
+    def denormalised(self, points: NDArray[Any]) -> Doubles:
+        """The inverse of `normalised`."""
+        return points.astype(np.float64) * self.side + self.middle
+
+    @cached_property
+    def lost_normalised(self) -> Region:
+        """The lost region in the units of `normalised`."""
+        return self.lost.moved(self.middle, 1 / self.side)
+
+    def of_whole(self, sketch: Sketch) -> Damage:
+        """The intact drawing in the frame of this damage: what a damaged one should become."""
+        return Damage(sketch, Region(), self.frame)
+
+
+def lose(sketch: Sketch, lost: Region, frame: Box | None = None) -> Damage:
+    """What stays visible of a drawing when a region is lost.
+
+    The result depends on the strokes outside of the region only, so handing in a drawing in which these lines are
+    already missing gives the same. Without a frame it is guessed from the visible strokes and the region.
+    """
+    if not lost:
+        return Damage(sketch, lost, checked_frame(frame, sketch) if frame is not None else sketch.box)
+    parts = list(pieces(sketch, lost))
+    if not parts:
+        raise UserError(
+            f"{_name(sketch)} has no stroke outside of the lost region: nothing is visible to draw it from "
+            f"(the drawing lies at {_numbers(sketch.box)})"
+        )
+    lengths = np.array([len(part.points) for part in parts])
+    labels = tuple(sketch.parts[part.stroke] for part in parts) if sketch.parts else ()
+    visible = Sketch(np.concatenate([part.points for part in parts]), lengths, sketch.category, sketch.key, labels)
+    return Damage(visible, lost, checked_frame(frame, visible) if frame is not None else guessed_frame(visible, lost))
+
+
+def guessed_frame(visible: Sketch, lost: Region) -> Box:
+    """The box of the visible strokes, grown a share of the way towards where the lost region sticks out of it.
+
+    The share is the one that has the smallest error of scale and place on real drawings (docs/results.md).
+    """
+    left, top, width, height = visible.box
+    right, bottom = left + width, top + height
+    if lost:
+        from_x, from_y, to_x, to_y = lost.bounds
+        left, top = left - OVERHANG * max(left - from_x, 0), top - OVERHANG * max(top - from_y, 0)
+        right, bottom = right + OVERHANG * max(to_x - right, 0), bottom + OVERHANG * max(to_y - bottom, 0)
+    return left, top, right - left, bottom - top
+
+
+def checked_frame(frame: Box, visible: Sketch) -> Box:
+    """A frame given by the user; it must contain the visible strokes."""
+    x, y, width, height = (float(number) for number in frame)
+    if not np.isfinite(frame).all() or width < 0 or height < 0 or (width == 0 and height == 0 and len(visible) > 1):
+        raise UserError(f"frame {_numbers(frame)} needs a finite place and a positive size: x,y,width,height")
+    left, top, wide, high = visible.box
+    spare = INSIDE_FRAME * max(width, height)
+    if left < x - spare or top < y - spare or left + wide > x + width + spare or top + high > y + height + spare:
+        raise UserError(
+            f"the frame {_numbers(frame)} does not contain the drawing, which lies at {_numbers(visible.box)}: "
+            "give a larger one, in the drawing's units"
+        )
+    return x, y, width, height
+
+
+def mask(sketch: Sketch, noise: NDArray[np.floating], probability: float, frame: Box | None = None) -> Damage:
+    """The paper's masks, approach (a): of the first patch centres along the whole drawing, those whose number in
+    `noise` lies below the probability lose their patch, a square of 0.4 of the longer side.
+
+    The surviving centres are part of the protocol and are given to the model; nothing else of the hidden strokes is.
+    """
+    frame = sketch.box if frame is None else frame
+    every = centre_points(sketch).astype(np.float64)
+    first = min(len(every), NODES, len(noise))
+    masked = np.zeros(len(every), bool)
+    masked[:first] = noise[:first] < probability
+    if not masked.any():
+        return Damage(sketch, Region(), frame, every)
+    half = MASKED_SIDE * (max(frame[2:]) or 1.0) / 2
+    boxes = np.concatenate([every[masked] - half, every[masked] + half], axis=1)
+    lost = Region(boxes)
+    try:
+        return Damage(lose(sketch, lost, frame).visible, lost, frame, every[~masked])
+    except UserError:
+        raise UserError(
+            f"masks with probability {probability} hide all of {_name(sketch)}: lower it, or use another seed"
+        ) from None
+
+
+def missing_end(sketch: Sketch, share: float, frame: Box | None = None) -> Damage:
+    """The drawing without the last `share` of its points, as if the pen had stopped there."""
+    kept = max(round(len(sketch) * (1 - share)), 1)
+    ends = np.minimum(np.cumsum(sketch.lengths), kept)
+    lengths = np.diff(ends, prepend=0)
+    drawn = lengths > 0
+    labels = tuple(np.array(sketch.parts)[drawn].tolist()) if sketch.parts else ()
+    visible = Sketch(sketch.points[:kept], lengths[drawn], sketch.category, sketch.key, labels)
+    return Damage(visible, Region(), checked_frame(frame, visible) if frame is not None else visible.box)
+
+
+def square_hole(sketch: Sketch, place: Sequence[float], size: Sequence[float]) -> Box:
+    """A hole around `place`, given as shares of the sketch's box; its width and height are shares of the longer side."""
+    left, top, width, height = sketch.box
+    side = max(width, height) or 1.0
+    (x, y), (wide, high) = place, size
+    return left + x * width - wide * side / 2, top + y * height - high * side / 2, wide * side, high * side
+
+
+def one_each(values: Any, count: int, what: str) -> list[Any]:
+    """One value (a tuple of four numbers, or a list of them) for each of `count` sketches, where one may serve all."""
+    if values is None:
+        return [None] * count
+    if _is_box_list(values) if what == "holes" else _is_box(values):
+        return [values] * count
+    each = list(values)
+    fits = (_is_box_list if what == "holes" else _is_box)
+    if len(each) != count or not all(value is None or fits(value) for value in each):
+        form = "a list of (x, y, width, height)" if what == "holes" else "(x, y, width, height)"
+        raise UserError(f"{what} must be {form}, or a list of such for each of {count} sketches")
+    return each
+
+
+def _is_box(value: Any) -> bool:
+    return _shape(value) == (4,)
+
+
+def _is_box_list(value: Any) -> bool:
+    shape = _shape(value)
+    return shape == (0,) or (len(shape) == 2 and shape[1] == 4)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    try:
+        return cast(tuple[int, ...], np.shape(value))
+    except ValueError:  # lists of different lengths
+        return (-1,)
+
+
+def _name(sketch: Sketch) -> str:
+    return f"sketch {sketch.key!r}" if sketch.key else "the sketch"
+
+
+def _numbers(box: Sequence[float]) -> str:
+    return ",".join(f"{number:g}" for number in box)
+
+

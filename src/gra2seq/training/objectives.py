@@ -1,0 +1,82 @@
+"""What a training lowers: the whole model's loss, or that of a part beside a trained model."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from gra2seq.data.batches import Batch
+from gra2seq.models.sketch_model import SketchModel, follow, negative_log_likelihood
+
+Losses = tuple[dict[str, Tensor], dict[str, Tensor]]  # terms that add up to the loss, and figures to watch
+
+
+class Reconstruct(nn.Module):
+    """The network's own loss: all of it learns."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, batch: Batch) -> Losses:
+        losses: Losses = self.network(batch)
+        return losses
+
+
+class RepairCodes(nn.Module):
+    """The code repair learns to turn the codes of damaged drawings into those of the intact ones; all else is frozen."""
+
+    def __init__(self, network: SketchModel) -> None:
+        super().__init__()
+        self.network = network
+        network.requires_grad_(False)
+        if network.repair is not None:
+            network.repair.requires_grad_(True)
+
+    def train(self, mode: bool = True) -> Self:
+        super().train(mode)
+        self.network.encoder.eval()
+        self.network.decoder.eval()
+        return self
+
+    def forward(self, batch: Batch) -> Losses:
+        assert batch.whole is not None
+        with torch.no_grad():
+            damaged, whole = self.network.encode(batch, repair=False), self.network.encode(batch.whole, repair=False)
+        assert self.network.repair is not None
+        repaired = self.network.repair(damaged, batch.views["picture"], batch.views["lost"])
+        error, before = ((code - whole).square().sum(dim=-1).mean() for code in (repaired, damaged))
+        return {"repair": error}, {"unrepaired": before}
+
+
+class FinetuneDecoder(nn.Module):
+    """The decoder learns on from codes as they are in use: without noise, of damaged drawings, repaired."""
+
+    def __init__(self, network: SketchModel) -> None:
+        super().__init__()
+        self.network = network
+        network.requires_grad_(False)
+        network.decoder.requires_grad_(True)
+
+    def train(self, mode: bool = True) -> Self:
+        super().train(mode)
+        self.network.encoder.eval()
+        if self.network.repair is not None:
+            self.network.repair.eval()
+        return self
+
+    def forward(self, batch: Batch) -> Losses:
+        assert batch.targets is not None
+        with torch.no_grad():
+            code = self.network.encode(batch)
+        moves, true = follow(self.network.decoder, batch.targets, code)
+        return {name: each.mean() for name, each in negative_log_likelihood(moves, true).items()}, {}
+
+
+OBJECTIVES: dict[str, type[nn.Module]] = {
+    "reconstruct": Reconstruct,
+    "repair-codes": RepairCodes,
+    "finetune-decoder": FinetuneDecoder,
+}
