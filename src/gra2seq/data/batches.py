@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from gra2seq.data.training_damage import DamageSpec
-from gra2seq.data.views import Randomness, View, decoder_units, stroke_rows
+from gra2seq.data.views import Seen, View, decoder_units, stroke_rows
 from gra2seq.errors import UserError
 from gra2seq.sketch.augment import Augmentation
 from gra2seq.sketch.canvas import Canvas, draw, grey_view
@@ -48,7 +48,11 @@ class Preparation:
     gradient: bool = True  # whether a gradient passes through the views in training
     gumbel: int = 0  # Gumbel numbers a row, for models with a differentiable drawing
 
-    def seen(self, damage: Damage) -> Damage:
+    def look(self, seen: Seen) -> dict[str, Any]:
+        """What each view shows of the drawings, by name."""
+        return {name: view(seen) for name, view in self.views.items()}
+
+    def simplified(self, damage: Damage) -> Damage:
         """Simplified, if it has many more points than the drawings that the model has learnt from."""
         simple = thinned(damage.visible, self.scale / DENSER, damage.side)
         return damage if simple is damage.visible else replace(damage, visible=simple)
@@ -96,8 +100,7 @@ def generator(*seed: int) -> np.random.Generator:
 
 def prepare(damages: Sequence[Damage], preparation: Preparation) -> Batch:
     """A batch for use: what the encoder sees, without randomness and without targets."""
-    seen = [preparation.seen(damage) for damage in damages]
-    views = {name: view(seen, Randomness(), False) for name, view in preparation.views.items()}
+    views = preparation.look(Seen([preparation.simplified(damage) for damage in damages]))
     return Batch(views, tuple(damage.visible.key for damage in damages))
 
 
@@ -112,9 +115,8 @@ def prepare_training(
     if preparation.augmentation and not validation:
         sketches = [preparation.augmentation(sketch, one) for sketch, one in zip(sketches, random, strict=True)]
     damages = [preparation.damage.draw(sketch, one) for sketch, one in zip(sketches, random, strict=True)]
-    randomness, gradient = Randomness(None if validation else random), preparation.gradient and not validation
     batch = Batch(
-        {name: view(damages, randomness, gradient) for name, view in preparation.views.items()},
+        preparation.look(Seen(damages, None if validation else random, preparation.gradient and not validation)),
         tuple(sketch.key for sketch in sketches),
         targets=_targets(sketches, damages, preparation, random, validation),
         noise=None if validation else _normal(random, preparation.code),
@@ -129,8 +131,7 @@ def prepare_training(
             batch = replace(batch, prefix_draws=_prefix_draws(random, length, preparation.own_prefixes))
     if preparation.whole:
         intact = [damage.of_whole(sketch) for sketch, damage in zip(sketches, damages, strict=True)]
-        views = {name: view(intact, Randomness(), False) for name, view in preparation.views.items()}
-        batch = replace(batch, whole=Batch(views, batch.names))
+        batch = replace(batch, whole=Batch(preparation.look(Seen(intact)), batch.names))
     return batch
 
 

@@ -27,16 +27,26 @@ from gra2seq.sketch.strokes import BOX, DOWN, END, UP, Doubles, Floats, Ints
 
 
 
-@dataclass(frozen=True)
-class Randomness:
-    """One generator a sketch in training; None in use, where everything random belongs to the drawing itself."""
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Damaged drawings on their way into a batch; views share what is drawn of them."""
 
-    generators: Sequence[np.random.Generator] | None = None
+    damages: Sequence[Damage]
+    generators: Sequence[np.random.Generator] | None = None  # one a sketch in training
+    gradient: bool = False  # whether a gradient will pass through the views
+    drawn: dict[tuple[int, Canvas], Pixels] = field(default_factory=dict)
 
-    def of(self, number: int, damage: Damage) -> np.random.Generator:
+    def random(self, number: int) -> np.random.Generator:
+        """The generator of a sketch; in use everything random belongs to the drawing itself."""
         if self.generators is not None:
             return self.generators[number]
-        return np.random.Generator(np.random.PCG64(content_seed(damage)))
+        return np.random.Generator(np.random.PCG64(content_seed(self.damages[number])))
+
+    def pixels(self, number: int, canvas: Canvas) -> Pixels:
+        """The visible strokes on a canvas, drawn once."""
+        if (number, canvas) not in self.drawn:
+            self.drawn[number, canvas] = draw(self.damages[number], canvas)
+        return self.drawn[number, canvas]
 
 
 def content_seed(damage: Damage) -> int:
@@ -47,7 +57,7 @@ def content_seed(damage: Damage) -> int:
 class View(Protocol):
     """Damaged drawings -> a value that an encoder takes, with a method `to(device)`."""
 
-    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> Any: ...
+    def __call__(self, seen: Seen) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -91,9 +101,8 @@ class PatchView:
         """N: nodes of a graph at most."""
         return self.cells**2 or self.nodes
 
-    def cut(self, damage: Damage, into: Pixels | None = None) -> tuple[Pixels, Centres]:
-        """(1 + n, patch, patch) the whole view, then the patches, and their centres (n, 2). `into` is reused memory."""
-        pixels = draw(damage, self.canvas)
+    def cut(self, damage: Damage, pixels: Pixels, into: Pixels | None = None) -> tuple[Pixels, Centres]:
+        """(1 + n, patch, patch) the whole view, then the patches, and their centres (n, 2), from the drawn canvas."""
         centres = self._centres(damage, pixels)
         size = self.canvas.patch
         views = np.empty((1 + len(centres), size, size), np.uint8) if into is None else into[: 1 + len(centres)]
@@ -114,26 +123,26 @@ class PatchView:
         centres = centres[_has_ink(pixels, centres, self.canvas)]
         return centres[evenly(len(centres), self.nodes)]
 
-    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> PatchInput:
-        count, slots = len(damages), self.slots
+    def __call__(self, seen: Seen) -> PatchInput:
+        count, slots = len(seen.damages), self.slots
         valid, centres = np.zeros((count, slots), bool), np.zeros((count, slots, 2), np.float32)
         memory = np.empty((1 + slots, self.canvas.patch, self.canvas.patch), np.uint8)
         cut: list[Leaves] = []
         places: list[Ints] = []
-        for number, damage in enumerate(damages):
-            views, at = self.cut(damage, memory)
+        for number, damage in enumerate(seen.damages):
+            views, at = self.cut(damage, seen.pixels(number, self.canvas), memory)
             cut.append(leaves(views))
             places.append(number * (1 + slots) + np.arange(len(views)))
             valid[number, : len(at)] = True
             centres[number, : len(at)] = at / self.canvas.padded
-        random = [randomness.of(number, damage) for number, damage in enumerate(damages)]
+        random = [seen.random(number) for number in range(count)]
         return PatchInput(
-            Blocks.of(number_blocks(together(cut), self.skip_blank, gradient)),
+            Blocks.of(number_blocks(together(cut), self.skip_blank, seen.gradient)),
             torch.from_numpy(np.concatenate(places)),
             torch.from_numpy(valid),
             torch.from_numpy(centres),
             _uniform(random, (slots, slots)) if self.random_links else None,
-            _uniform(random, (slots,)) if randomness.generators is not None else None,
+            _uniform(random, (slots,)) if seen.generators is not None else None,
         )
 
 
@@ -164,9 +173,10 @@ class LatticeView:
 
     canvas: Canvas = field(default_factory=Canvas)
 
-    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> PointInput:  # noqa: ARG002
-        points, valid = np.zeros((len(damages), MAX_POINTS, 2), np.float32), np.zeros((len(damages), MAX_POINTS), bool)
-        for row, there, damage in zip(points, valid, damages, strict=True):
+    def __call__(self, seen: Seen) -> PointInput:
+        count = len(seen.damages)
+        points, valid = np.zeros((count, MAX_POINTS, 2), np.float32), np.zeros((count, MAX_POINTS), bool)
+        for row, there, damage in zip(points, valid, seen.damages, strict=True):
             found = visible_points(damage, self.canvas)
             row[: len(found)], there[: len(found)] = found, True
         return PointInput(torch.from_numpy(points), torch.from_numpy(valid))
@@ -179,8 +189,9 @@ class PictureView:
     side: int = 48
     canvas: Canvas = field(default_factory=Canvas)
 
-    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> Tensor:  # noqa: ARG002
-        return torch.from_numpy(np.stack([grey_view(draw(one, self.canvas), self.canvas, self.side) for one in damages]))
+    def __call__(self, seen: Seen) -> Tensor:
+        canvases = (seen.pixels(number, self.canvas) for number in range(len(seen.damages)))
+        return torch.from_numpy(np.stack([grey_view(pixels, self.canvas, self.side) for pixels in canvases]))
 
 
 @dataclass(frozen=True)
@@ -190,8 +201,8 @@ class LostView:
     side: int = 48
     canvas: Canvas = field(default_factory=Canvas)
 
-    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> Tensor:  # noqa: ARG002
-        return torch.from_numpy(np.stack([lost_view(one, self.canvas, self.side) for one in damages]))
+    def __call__(self, seen: Seen) -> Tensor:
+        return torch.from_numpy(np.stack([lost_view(one, self.canvas, self.side) for one in seen.damages]))
 
 
 @dataclass(frozen=True)
@@ -200,9 +211,9 @@ class ClassifierView:
 
     side: int
 
-    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> Tensor:  # noqa: ARG002
-        changes = randomness.generators or [None] * len(damages)
-        drawn = [picture(one.visible, self.side, change) for one, change in zip(damages, changes, strict=True)]
+    def __call__(self, seen: Seen) -> Tensor:
+        changes = seen.generators or [None] * len(seen.damages)
+        drawn = [picture(one.visible, self.side, change) for one, change in zip(seen.damages, changes, strict=True)]
         return torch.from_numpy(np.stack(drawn))
 
 
@@ -223,11 +234,11 @@ class StrokeView:
 
     scale: float  # standard deviation of the training offsets: rows are divided by it
 
-    def __call__(self, damages: Sequence[Damage], randomness: Randomness, gradient: bool) -> StrokeInput:  # noqa: ARG002
-        counts = [1 + len(damage.visible) for damage in damages]
+    def __call__(self, seen: Seen) -> StrokeInput:
+        counts = [1 + len(damage.visible) for damage in seen.damages]
         rows = [
             stroke_rows(decoder_units(one, one.visible.points), one.visible.lengths, self.scale, max(counts) - 1)
-            for one in damages
+            for one in seen.damages
         ]
         return StrokeInput(torch.from_numpy(np.stack(rows)), torch.tensor(counts))
 
