@@ -46,6 +46,7 @@ class Preparation:
     painted: int = 0  # side of the picture of the intact drawing, for models that learn to paint it
     whole: bool = False  # training batches also hold the intact drawings in the same frames
     gradient: bool = True  # whether a gradient passes through the views in training
+    simplify: bool = True  # drawings with many more points than those of training are simplified in use
     gumbel: int = 0  # Gumbel numbers a row, for models with a differentiable drawing
 
     def look(self, seen: Seen) -> dict[str, Any]:
@@ -54,6 +55,8 @@ class Preparation:
 
     def simplified(self, damage: Damage) -> Damage:
         """Simplified, if it has many more points than the drawings that the model has learnt from."""
+        if not self.simplify:
+            return damage
         simple = thinned(damage.visible, self.scale / DENSER, damage.side)
         return damage if simple is damage.visible else replace(damage, visible=simple)
 

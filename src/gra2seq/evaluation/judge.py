@@ -7,21 +7,26 @@ from pathlib import Path
 
 import torch
 
-from gra2seq.data.batches import Recipe, prepare
+from gra2seq.config.systems import CLASSIFIER
+from gra2seq.data.batches import Preparation, prepare
 from gra2seq.errors import UserError
+from gra2seq.folder import read_folder
+from gra2seq.models.registry import preparation_of
 from gra2seq.models.sketch_a_net import SketchANet
-from gra2seq.options import JUDGE, options
+from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Ints, Sketch
-from gra2seq.training.checkpoint import CONFIG, WEIGHTS, load_weights, read_json
+from gra2seq.training.checkpoint import WEIGHTS, load_weights
+from gra2seq.training.manifest import scale_of
 
 BATCH = 16  # pictures that stay in the cache from layer to layer
+JUDGES = Path(__file__).parent.parent / "judges"  # those in the package, by name
 
 
 class Judge:
     """`classify` sketches into `categories`."""
 
-    def __init__(self, network: SketchANet, recipe: Recipe) -> None:
-        self.network, self.recipe, self.categories = network.eval(), recipe, recipe.categories
+    def __init__(self, network: SketchANet, preparation: Preparation) -> None:
+        self.network, self.preparation, self.categories = network.eval(), preparation, preparation.categories
 
     @torch.inference_mode()
     def classify(self, sketches: Sequence[Sketch]) -> Ints:
@@ -29,22 +34,19 @@ class Judge:
         device = next(self.network.parameters()).device
         found = [torch.empty(0, dtype=torch.int64)]
         for start in range(0, len(sketches), BATCH):
-            batch = prepare(sketches[start : start + BATCH], self.recipe, learning=False)
-            found.append(self.network.logits(batch.pictures.to(device)).argmax(dim=-1).cpu())
+            batch = prepare([Damage.none(sketch) for sketch in sketches[start : start + BATCH]], self.preparation)
+            found.append(self.network.logits(batch.views["picture"].to(device)).argmax(dim=-1).cpu())
         return torch.cat(found).numpy()
 
 
 def load_judge(path: str | Path) -> Judge:
-    """From the folder of a run of `model: sketch-a-net`."""
-    path = Path(path)
-    config = read_json(path / CONFIG, "judge")
-    try:
-        chosen = options(dict(config["options"]))
-        scale, categories = float(config["scale"]), tuple(config["categories"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
-    if chosen.model != JUDGE:
-        raise UserError(f"{path} holds {chosen.model}, not a judge: train one with `model: {JUDGE}`")
+    """From the folder of a run of `model: sketch-a-net`, or by the name of one in the package, such as `open8`."""
+    folder = Path(path)
+    if not folder.exists() and (JUDGES / folder).is_dir():
+        folder = JUDGES / folder
+    config, categories = read_folder(folder)
+    if config.model.name != CLASSIFIER:
+        raise UserError(f"{path} holds {config.model.name}, not a judge: train one with `model: {CLASSIFIER}`")
     network = SketchANet(len(categories))
-    load_weights(path / WEIGHTS, network)
-    return Judge(network, chosen.recipe(scale, categories))
+    load_weights(folder / WEIGHTS, network)
+    return Judge(network, preparation_of(config, scale_of(folder), categories))

@@ -1,8 +1,8 @@
 """The paper's protocol: redraw or heal every test sketch, then ask if it can be recognised (Rec) and identified (Ret).
 
-Every sketch of the split is judged once; one that comes out empty counts as a miss. Masks come from draws stored with
-the data, so that two models see the same damage. What is said of the originals and each (damage, seed) are kept on
-disk when they are done: a run that was stopped goes on there, and one that was finished has its tables at once.
+Every sketch of the split is judged once; one that comes out empty, or of which nothing is visible, counts as a miss.
+Masks come from random numbers stored with the data, so that two models see the same damage. Models receive `Damage`
+values: nothing that is hidden reaches them.
 """
 
 from __future__ import annotations
@@ -11,77 +11,48 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
+from gra2seq.config import DrawingConfig
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
-from gra2seq.evaluation.damage_kinds import Harm, harms
+from gra2seq.evaluation.damage_kinds import DamageKind, damage_kinds
 from gra2seq.evaluation.judge import Judge
+from gra2seq.evaluation.kept import Judged, Originals, fingerprint
 from gra2seq.evaluation.recognition import recognition
-from gra2seq.evaluation.redraw import is_empty, keeps_lines, redrawn
 from gra2seq.evaluation.retrieval import ranks
 from gra2seq.evaluation.tables import FORMATS
-from gra2seq.model import STREAM, TEMPERATURE, Model
-from gra2seq.options import IN_USE, Options, as_dict
+from gra2seq.model import STREAM, Model
 from gra2seq.sketch.distance import chamfer
-from gra2seq.sketch.masking import Draws
+from gra2seq.sketch.masking import MaskNoise
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
-from gra2seq.training.manifest import FREE
 from gra2seq.whole import whole_file
 
 KS = (1, 10, 50)
-DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its original (METHOD), or the other way round
-CHOICE = "lies best"  # among several tries
-STEERING = 3  # version of how the pen is steered
-KEEPING = 1  # and of how lines that are left are kept
-MASK_SEED, MASK_VERSION = 2023, 3  # of the draws of a benchmark, and of how they are made
+DIRECTIONS = ("redrawn", "original")  # who asks: the drawing for its original (METHOD), or the other way round
+MASK_SEED, MASK_VERSION = 2023, 3  # of the random numbers of a benchmark, and of how they are made
 BATCH = 256
-UNKNOWN = -1  # the judge's word on an empty drawing
+UNKNOWN = -1  # the judge's category of an empty drawing
+GUIDED = {"best_of": 3, "good_enough": 0.015, "candidates": 4}  # chosen on the validation split
+DRAWING = ("code", "guided")  # what a drawing may see beside its code
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
 
 
-class Kept:
-    """Arrays that are kept on disk, so that nobody has to make them twice."""
-
-    def save(self, path: Path) -> None:
-        with whole_file(path) as temporary:
-            save_file(dict(vars(self)), temporary)
-
-    @classmethod
-    def load(cls, path: Path) -> Self | None:
-        """None if there is no such file or it is damaged: it is made again."""
-        try:
-            return cls(**load_file(path))
-        except (OSError, SafetensorError, TypeError):
-            return None
-
-
-@dataclass(frozen=True)
-class Originals(Kept):
-    """What model and judge say of the sketches themselves."""
-
-    codes: Floats  # (N, code): the gallery
-    said: Ints  # (N,) the judge's category; UNKNOWN without judge
-
-
-@dataclass(frozen=True)
-class Judged(Kept):
-    """What became of every sketch with one kind of damage and one seed."""
-
-    codes: Floats  # (N, code) of the redrawn sketches
-    empty: NDArray[np.bool_]  # (N,) nothing was drawn
-    found: Ints  # (N,) the judge's category of the redrawn sketches; UNKNOWN without judge or drawing
-    distance: NDArray[np.float64]  # (N,) Chamfer distance to the original
+def drawing_mode(drawing: DrawingConfig, mode: str, keep_lines: bool = False) -> DrawingConfig:
+    """How drawings are made: from the `code` alone, or `guided` by the visible ink."""
+    if mode not in DRAWING:
+        raise UserError(f"--draw {mode!r} is not one of {', '.join(DRAWING)}")
+    if mode == "code":
+        return replace(drawing, best_of=1, good_enough=0.0, candidates=1, keep_lines=keep_lines)
+    guided = drawing if drawing.guided else replace(drawing, **GUIDED)
+    return replace(guided, keep_lines=keep_lines)
 
 
 def evaluate(
@@ -91,72 +62,166 @@ def evaluate(
     name: str,
     split: str = "test",
     masks: Sequence[float] = (0.0, 0.1, 0.3),
-    holes: Sequence[float] = (),
+    squares: Sequence[float] = (),
     seeds: Sequence[int] = (0,),
     judge: Judge | None = None,
     direction: str = "redrawn",
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows of the paper's Tables 1 and 2, a row a mask (or hole) and seed; shares from 0 to 1.
+    """Rows of the paper's Tables 1 and 2, a row a mask (or square) and seed; shares from 0 to 1.
 
-    `folder` is for what was judged: a stopped evaluation goes on there. It is known by the weights and the
-    data, so that nothing of another model or of changed data is taken.
+    `folder` is for results: a stopped evaluation goes on there. They are known by the weights and the data, so that
+    nothing of another model or of changed data is taken.
     """
     indices = split_of(dataset, split)
-    check(model, dataset, judge, masks, direction, holes)
-    draws = stored_draws(dataset, split, len(indices), model.recipe.nodes)
-    tell = progress or (lambda *_: None)
+    check(model, dataset, judge, masks, direction, squares)
+    judging = _Judging(model, dataset, indices, judge, stored_noise(dataset, split, len(indices)).numbers, progress)
+    key = fingerprint(model, judge, dataset, split) if folder else ""
+    kept = folder / f"originals-{key}.safetensors" if folder else None
+    originals = (Originals.load(kept) if kept else None) or judging.originals()
+    if kept:
+        originals.save(kept)
     actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
-    who = _fingerprint(model, judge, dataset, split) if folder else ""
-    kept = folder / f"originals-{who}.safetensors" if folder else None
-    originals = Originals.load(kept) if kept else None
-    if originals is None:
-        codes = _codes(model, dataset, indices, draws.numbers, Harm(), tell)
-        originals = Originals(codes, _ceiling(dataset, indices, judge, tell))
-        if kept:
-            originals.save(kept)
-    gallery = originals.codes
     rows = []
-    for harm in harms(masks, holes):
-        damaged = None if harm else gallery
+    for kind in damage_kinds(masks, squares):
         for seed in dict.fromkeys(seeds):
-            kept = folder / f"{harm.file}-seed-{seed}-{who}.safetensors" if folder else None
+            kept = folder / f"{kind.file}-seed-{seed}-{key}.safetensors" if folder else None
             judged = Judged.load(kept) if kept else None
             if judged is None:
-                if damaged is None:  # the damage is the same for every seed
-                    damaged = _codes(model, dataset, indices, draws.numbers, harm, tell)
-                judged = _judge(model, dataset, indices, damaged, draws.numbers, harm, seed, judge, tell)
+                judged = judging.judged(kind, seed)
                 if kept:
                     judged.save(kept)
-            pair = (judged.codes, gallery) if direction == "redrawn" else (gallery, judged.codes)
-            found = ranks(*pair, most=max(KS))
-            hit = {str(k): float(np.mean((found < k) & ~judged.empty)) for k in KS}
-            rec = recognition(judged.found, actual, dataset.categories) if judge else None
-            rows.append(
-                {
-                    "model": name,
-                    "data": dataset.name,
-                    "categories": list(dataset.categories),
-                    "mask": harm.mask,
-                    "hole": harm.hole,
-                    "seed": seed,
-                    "sketches": len(indices),
-                    "gallery": len(gallery),
-                    "direction": direction,
-                    "tries": model.options.tries,
-                    "well": model.options.well,
-                    "steer": model.options.steer,
-                    "keep": keeps_lines(model, harm),
-                    "rec": rec.rate if rec else None,
-                    "rec_by_category": rec.per_category if rec else None,
-                    "ceiling": float(np.mean(originals.said == actual)) if judge else None,
-                    "ret": hit,
-                    "chamfer": float(judged.distance.mean()),
-                    "empty": int(judged.empty.sum()),
-                }
-            )
+            rows.append(_row(name, model, dataset, kind, seed, direction, actual, originals, judged, judge is not None))
     return rows
+
+
+def _row(
+    name: str,
+    model: Model,
+    dataset: Dataset,
+    kind: DamageKind,
+    seed: int,
+    direction: str,
+    actual: Ints,
+    originals: Originals,
+    judged: Judged,
+    recognised: bool,
+) -> dict[str, Any]:
+    pair = (judged.codes, originals.codes) if direction == "redrawn" else (originals.codes, judged.codes)
+    found = ranks(*pair, most=max(KS))
+    rec = recognition(judged.categories, actual, dataset.categories) if recognised else None
+    drawing = model.drawing
+    return {
+        "model": name,
+        "data": dataset.name,
+        "categories": list(dataset.categories),
+        "mask": kind.mask,
+        "square": kind.square,
+        "seed": seed,
+        "sketches": len(actual),
+        "gallery": len(originals.codes),
+        "direction": direction,
+        "sees": "guided" if drawing.guided else "code",
+        "repaired": bool(kind) and drawing.repair and model.network.repair is not None,
+        "kept": bool(kind) and drawing.keep_lines,
+        "best_of": drawing.best_of,
+        "good_enough": drawing.good_enough,
+        "candidates": drawing.candidates,
+        "rec": rec.rate if rec else None,
+        "rec_by_category": rec.per_category if rec else None,
+        "ceiling": float(np.mean(originals.categories == actual)) if recognised else None,
+        "ret": {str(k): float(np.mean((found < k) & ~judged.empty)) for k in KS},
+        "chamfer": float(judged.distance.mean()),
+        "empty": int(judged.empty.sum()),
+    }
+
+
+class _Judging:
+    """A split on its way through a model and a judge."""
+
+    def __init__(
+        self,
+        model: Model,
+        dataset: Dataset,
+        indices: Indices,
+        judge: Judge | None,
+        noise: Floats,
+        progress: Progress | None,
+    ) -> None:
+        self.model, self.dataset, self.indices, self.judge, self.noise = model, dataset, indices, judge, noise
+        self.progress = progress or (lambda *_: None)
+
+    def originals(self) -> Originals:
+        """Codes of the intact sketches, and what the judge says of them: its own accuracy is the ceiling of Rec."""
+        codes, categories = [], []
+        for start, sketches in self._batches(BATCH):
+            codes.append(_finite(self.model.encode(sketches), start))
+            categories.append(self._classify(sketches))
+            self.progress("originals", start + len(sketches), len(self.indices))
+        return Originals(np.concatenate(codes), np.concatenate(categories))
+
+    def judged(self, kind: DamageKind, seed: int) -> Judged:
+        """Draw, encode again, recognise and compare, part by part: memory stays flat."""
+        what, parts = f"{kind}, seed {seed}", list[Judged]()
+        for start, sketches in self._batches(STREAM):
+            report = partial(self._report, f"{what}: drawn", start)
+            drawn = redrawn(self.model, sketches, self.noise[start : start + STREAM], kind, seed, start, report)
+            for first in range(0, len(drawn), BATCH):
+                part = slice(first, min(first + BATCH, len(drawn)))
+                empty = np.array([is_empty(sketch) for sketch in drawn[part]])
+                categories = np.where(empty, UNKNOWN, self._classify(drawn[part]))
+                distance = chamfer(drawn[part], sketches[part])
+                parts.append(Judged(self.model.encode(drawn[part]), empty, categories, distance))
+                self.progress(f"{what}: judged", start + part.stop, len(self.indices))
+        return Judged(*(np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])))
+
+    def _report(self, what: str, start: int, done: int, _total: int) -> None:
+        self.progress(what, start + done, len(self.indices))
+
+    def _batches(self, size: int) -> Iterator[tuple[int, list[Sketch]]]:
+        for start in range(0, len(self.indices), size):
+            yield start, [self.dataset.store[int(index)] for index in self.indices[start : start + size]]
+
+    def _classify(self, sketches: Sequence[Sketch]) -> Ints:
+        """The judge's categories, as numbers of the data's."""
+        if self.judge is None:
+            return np.full(len(sketches), UNKNOWN)
+        to_data = np.array([self.dataset.categories.index(category) for category in self.judge.categories])
+        categories: Ints = to_data[self.judge.classify(sketches)]
+        return categories
+
+
+def redrawn(
+    model: Model,
+    sketches: Sequence[Sketch],
+    noise: Floats,
+    kind: DamageKind,
+    seed: int,
+    first: int | Ints,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> list[Sketch]:
+    """What a model makes of each damaged sketch, in its own way of drawing; a dot where nothing was visible.
+
+    `first` is the number of the first sketch in the split, or the numbers of all.
+    """
+    numbers = first + np.arange(len(sketches)) if isinstance(first, int) else np.asarray(first)
+    damages = [kind.damage(sketch, own) for sketch, own in zip(sketches, noise, strict=True)]
+    there = [number for number, damage in enumerate(damages) if damage is not None]
+    visible = [damage for damage in damages if damage is not None]
+    drawing = replace(model.drawing, seed=seed)
+    drawn: list[Sketch] = [Sketch(np.zeros((1, 2), np.float32), np.array([1]))] * len(sketches)
+    codes = model.encode(visible)
+    guides = visible if drawing.guided else None
+    made = model.draw(codes, drawing=drawing, visible=guides, first=numbers[there], progress=progress)
+    for number, sketch, damage in zip(there, made, visible, strict=True):
+        drawn[number] = model.place(sketch, damage, drawing.keep_lines)
+    return drawn
+
+
+def is_empty(sketch: Sketch) -> bool:
+    """Nothing was drawn, or a dot."""
+    return max(sketch.box[2:]) == 0
 
 
 def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> None:
@@ -166,39 +231,19 @@ def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> Non
             temporary.write_text(text(rows))
 
 
-def stored_draws(dataset: Dataset, split: str, count: int, nodes: int) -> Draws:
-    """The masks of a benchmark, kept beside its store; made on first use from a fixed seed. Two numbers at least."""
-    nodes = max(nodes, 2)
-    what = [dataset.store.hash, dataset.name, split, count, nodes, MASK_SEED, MASK_VERSION]
-    about = hashlib.sha256(json.dumps(what).encode()).hexdigest()
+def stored_noise(dataset: Dataset, split: str, count: int) -> MaskNoise:
+    """The random numbers of a benchmark, kept beside its store; made on first use from a fixed seed."""
+    what = [dataset.store.hash, dataset.name, split, count, MASK_SEED, MASK_VERSION]
+    digest = hashlib.sha256(json.dumps(what).encode()).hexdigest()
     store = dataset.store.path
-    path = store.parent / f"{store.name}.masks" / f"{dataset.name}-{split}-{about[:12]}.safetensors"
+    path = store.parent / f"{store.name}.masks" / f"{dataset.name}-{split}-{digest[:12]}.safetensors"
     with suppress(UserError):  # a damaged file is written anew: the seed says the same
         if path.exists():
-            return Draws.load(path)
-    draws = Draws.make(count, MASK_SEED, nodes)
-    with suppress(UserError):  # beside a store of others nothing can be written: the seed says the same
-        draws.save(path)
-    return draws
-
-
-def _fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str) -> str:
-    """Of all that a judged split depends on. An option at its default says nothing: new ones change no fingerprint."""
-    default = as_dict(Options())
-    chosen = {
-        name: value
-        for name, value in as_dict(model.options).items()
-        if value != default[name] and (name not in FREE or name in IN_USE)
-    }
-    what = [dataset.store.hash, dataset.name, split, model.recipe.scale, chosen, MASK_SEED, MASK_VERSION, TEMPERATURE]
-    what += [CHOICE] if model.options.tries > 1 else []
-    what += [STEERING] if model.options.steer > 1 else []
-    what += [KEEPING] if model.options.keep else []
-    about = hashlib.sha256(json.dumps(what).encode())
-    for network in (model.network, judge.network if judge else None):
-        for tensor in network.state_dict().values() if network else ():
-            about.update(tensor.cpu().numpy().tobytes())
-    return about.hexdigest()[:16]
+            return MaskNoise.load(path)
+    noise = MaskNoise.make(count, MASK_SEED)
+    with suppress(UserError):  # beside another user's store nothing can be written: the seed says the same
+        noise.save(path)
+    return noise
 
 
 def split_of(dataset: Dataset, split: str) -> Indices:
@@ -216,7 +261,7 @@ def check(
     judge: Judge | None,
     masks: Sequence[float],
     direction: str,
-    holes: Sequence[float] = (),
+    squares: Sequence[float] = (),
 ) -> None:
     """A model or judge of other categories would give figures that mean nothing: say so and stop."""
     strange = [c for c in dataset.categories if model.categories and c not in model.categories]
@@ -228,7 +273,7 @@ def check(
     if direction not in DIRECTIONS:
         raise UserError(f"unknown direction {direction!r}: one of {', '.join(DIRECTIONS)}")
     check_terms(dataset, masks, judge)
-    harms(masks, holes)
+    damage_kinds(masks, squares)
 
 
 def check_terms(dataset: Dataset, masks: Sequence[float], judge: Judge | None) -> None:
@@ -238,78 +283,13 @@ def check_terms(dataset: Dataset, masks: Sequence[float], judge: Judge | None) -
             f"the judge tells {_few(judge.categories)} apart, the data hold {_few(dataset.categories)}: "
             "train a judge on the same categories"
         )
-    for mask in masks:
-        if not 0 <= mask <= 1:
-            raise UserError(f"mask {mask} must be a probability from 0 to 1")
+    damage_kinds(masks, ())
 
 
 def _few(names: Sequence[str], most: int = 10) -> str:
     return ", ".join(name or "drawings without a category" for name in names[:most]) + (
         f" and {len(names) - most} more" if len(names) > most else ""
     )
-
-
-def _batches(dataset: Dataset, indices: Indices) -> Iterator[tuple[slice, list[Sketch]]]:
-    for start in range(0, len(indices), BATCH):
-        part = slice(start, min(start + BATCH, len(indices)))
-        yield part, [dataset.store[int(index)] for index in indices[part]]
-
-
-def _codes(model: Model, dataset: Dataset, indices: Indices, draws: Floats, harm: Harm, tell: Progress) -> Floats:
-    """Codes of all sketches, damaged as the draws say; without harm of the originals."""
-    codes = []
-    for part, sketches in _batches(dataset, indices):
-        codes.append(_finite(model.encode(sketches, **harm.of(sketches, draws[part])), part.start))
-        tell(f"codes at {harm}" if harm else "codes", part.stop, len(indices))
-    return np.concatenate(codes)
-
-
-def _ceiling(dataset: Dataset, indices: Indices, judge: Judge | None, tell: Progress) -> Ints:
-    """What the judge says of the originals (numbers of the data's categories)."""
-    if judge is None:
-        return np.full(len(indices), UNKNOWN)
-    said = []
-    for part, sketches in _batches(dataset, indices):
-        said.append(_said(judge, dataset, sketches))
-        tell("judge's own accuracy", part.stop, len(indices))
-    return np.concatenate(said)
-
-
-def _judge(
-    model: Model,
-    dataset: Dataset,
-    indices: Indices,
-    codes: Floats,
-    draws: Floats,
-    harm: Harm,
-    seed: int,
-    judge: Judge | None,
-    tell: Progress,
-) -> Judged:
-    """Draw, encode again, recognise and compare, part by part: memory stays flat."""
-    what, parts = f"{harm}, seed {seed}", list[Judged]()
-    for start in range(0, len(indices), STREAM):
-        progress = partial(_told, tell, f"{what}: drawn", start, len(indices))
-        there = slice(start, start + STREAM)
-        originals = [dataset.store[int(index)] for index in indices[there]]
-        drawn = redrawn(model, originals, codes[there], draws[there], harm, seed, start, progress)
-        for first in range(0, len(drawn), BATCH):
-            part = slice(first, min(first + BATCH, len(drawn)))
-            found = _said(judge, dataset, drawn[part])
-            empty = np.array([is_empty(sketch) for sketch in drawn[part]])
-            apart = chamfer(drawn[part], originals[part])
-            parts.append(Judged(model.encode(drawn[part]), empty, np.where(empty, UNKNOWN, found), apart))
-            tell(f"{what}: judged", start + part.stop, len(indices))
-    return Judged(
-        np.concatenate([p.codes for p in parts]),
-        np.concatenate([p.empty for p in parts]),
-        np.concatenate([p.found for p in parts]),
-        np.concatenate([p.distance for p in parts]),
-    )
-
-
-def _told(tell: Progress, what: str, start: int, total: int, done: int, _part: int) -> None:
-    tell(what, start + done, total)
 
 
 def _finite(codes: Floats, first: int) -> Floats:
@@ -320,11 +300,3 @@ def _finite(codes: Floats, first: int) -> Floats:
             "diverged; take an earlier checkpoint or train again with a lower learning rate"
         )
     return codes
-
-
-def _said(judge: Judge | None, dataset: Dataset, sketches: Sequence[Sketch]) -> Ints:
-    if judge is None:
-        return np.full(len(sketches), UNKNOWN)
-    to_data = np.array([dataset.categories.index(category) for category in judge.categories])
-    said: Ints = to_data[judge.classify(sketches)]
-    return said

@@ -80,7 +80,12 @@ def preparation_of(config: RunConfig, scale: float, categories: tuple[str, ...] 
     """How drawings are prepared for the model of a run."""
     if config.model.name == CLASSIFIER:
         return Preparation(
-            {"picture": ClassifierView(SIDE)}, scale, code=2 * HIDDEN, categories=categories, damage=DamageSpec((0, 0))
+            {"picture": ClassifierView(SIDE)},
+            scale,
+            code=2 * HIDDEN,
+            categories=categories,
+            damage=DamageSpec((0, 0)),
+            simplify=False,
         )
     chosen, training = config.preparation, config.training
     model = config.model
