@@ -11,13 +11,13 @@ from gra2seq.memory import end_at_once, keep_freed_memory, look_for_rings_seldom
 
 # isort: off
 # the order of the help
-from gra2seq.cli import making, drawing, judging, data
+from gra2seq.cli import making, drawing, evaluate, data
 
-__all__ = ["app", "data", "drawing", "judging", "main", "making", "several"]
+__all__ = ["app", "data", "drawing", "evaluate", "main", "making", "several"]
 
 
 def several(
-    words: list[str], options: tuple[str, ...] = ("--mask", "--hole", "--data", "--links", "--systems")
+    words: list[str], options: tuple[str, ...] = ("--mask", "--square", "--data", "--links", "--systems")
 ) -> list[str]:
     """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option.
 
@@ -38,11 +38,11 @@ def several(
 
 
 def _fits(word: str, option: str) -> bool:
-    if option in ("--mask", "--hole"):
+    if option in ("--mask", "--square"):
         return word.replace(".", "", 1).replace("e-", "", 1).isdigit()
     if option == "--data":
-        return word != "shipped" and not Path(word, "model.safetensors").exists()
-    return word != "shipped" and not {"=", "/", "."} & set(word)
+        return word != "package" and not Path(word, "model.safetensors").exists()
+    return word != "package" and not {"=", "/", "."} & set(word)
 
 
 def main() -> None:

@@ -58,12 +58,37 @@ Keep = Annotated[
         help="Keep the lines that are left, draw only what is missing; or all anew. Default: the model's.",
     ),
 ]
+BestOf = Annotated[
+    int | None,
+    typer.Option(min=1, help="Draw each so often, keep the one nearest to the visible ink. Default: the model's."),
+]
+GoodEnough = Annotated[
+    float | None,
+    typer.Option(
+        min=0, help="Keep a first drawing nearer than this share of the longer side at once. Default: the model's."
+    ),
+]
+Candidates = Annotated[
+    int | None,
+    typer.Option(min=1, help="Compare so many pen moves with the visible ink at every step. Default: the model's."),
+]
+KeepLines = Annotated[
+    bool | None,
+    typer.Option(
+        "--keep-lines/--redraw-lines",
+        help="Keep the visible lines and draw only the lost region, or draw all anew. Default: the model's.",
+    ),
+]
+Repair = Annotated[
+    bool | None,
+    typer.Option("--repair/--no-repair", help="Repair the codes of damaged drawings. Default: the model's."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
 RunFolder = Annotated[
-    Path | None, typer.Argument(help="Folder of a run, or shipped; without it an untrained model is judged.")
+    Path | None, typer.Argument(help="Folder of a run, or `package`; without it an untrained model is judged.")
 ]
 Untrained = Annotated[
-    bool, typer.Option("--untrained", help="Judge what the run's training started from: same options, fresh weights.")
+    bool, typer.Option("--untrained", help="Judge what the run's training started from: same options, new weights.")
 ]
 Limit = Annotated[int, typer.Option(min=1, help="Take at most so many sketches of all files.")]
 
@@ -99,14 +124,15 @@ def read_drawings(paths: list[Path], limit: int) -> list[Record]:
 
 def model_or_fresh(run: Path | None, preset: str, seed: int, scale: float, fresh: bool = False) -> tuple[Model, str]:
     """The model of a run, or with `fresh` what its training started from; without a run one of the preset and seed."""
+    from gra2seq.config import parse_config
     from gra2seq.folder import load
     from gra2seq.model import untrained
-    from gra2seq.options import options
 
     if run is not None:
         model = load(run)
+        name = model.config.model.name
         if fresh:
-            model = untrained(model.options, model.recipe.scale, model.categories)
-        return model, f"{model.options.model} (untrained)" if fresh else model.options.model
-    chosen = options({"preset": preset, "seed": seed})
-    return untrained(chosen, scale), f"{chosen.model} (untrained {preset}, seed {seed})"
+            model = untrained(model.config, model.preparation.scale, model.categories)
+        return model, f"{name} (untrained)" if fresh else name
+    config = parse_config({"preset": preset, "seed": seed})
+    return untrained(config, scale), f"{config.model.name} (untrained {preset}, seed {seed})"

@@ -156,6 +156,11 @@ def read_progress(path: Path) -> dict[str, Any]:
     return about
 
 
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of a weights file, by name."""
+    return _read(path)[0]
+
+
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
     try:
