@@ -161,7 +161,7 @@ def test_drawing_modes(keep):
 
 def test_drawings_equal_to_the_originals_have_ret_1_and_chamfer_0(data, model, monkeypatch):
     sketches = [data.store[int(i)] for i in data.test]
-    monkeypatch.setattr(type(model), "draw", lambda _, codes, first, **__: [sketches[number] for number in first])
+    monkeypatch.setattr(type(model), "draw", lambda *_, first, **__: [sketches[number] for number in first])
     monkeypatch.setattr(type(model), "place", lambda _, drawn, *__: drawn)
     for direction in ("redrawn", "original"):
         (row,) = evaluate(model, data, name="m", masks=[0.0], direction=direction)
