@@ -19,6 +19,8 @@ from gra2seq.data.batches import Batch, Preparation, generator, prepare
 from gra2seq.data.views import PatchView, StrokeView
 from gra2seq.drawing.best_of import BestOf
 from gra2seq.drawing.guidance import Guidance
+from gra2seq.drawing.infill import InfillResult, best_of_lanes, healed_sketch, infill
+from gra2seq.drawing.infill_scene import Scene
 from gra2seq.drawing.merge import keep_lines
 from gra2seq.drawing.sampler import Sampler, sample_noise
 from gra2seq.errors import UserError
@@ -279,6 +281,8 @@ class Model:
         drawing = self.changed_drawing(drawing, options)
         if not 1 <= samples <= 10_000:
             raise UserError(f"samples={samples} must be from 1 to 10,000")
+        if drawing.infill:
+            return [one for many in self.infilled(damages, samples, drawing) for one in many]
         codes = self._encode(damages, drawing.repair)
         every = [damage for damage in damages for _ in range(samples)]
         numbers = [_own_number(damage) + sample for damage in damages for sample in range(samples)]
@@ -290,6 +294,32 @@ class Model:
             progress=progress,
         )
         return [self.place(one, damage, drawing.keep_lines) for one, damage in zip(drawn, every, strict=True)]
+
+    def infilled(self, damages: Sequence[Damage], samples: int, drawing: DrawingConfig) -> list[list[Sketch]]:
+        """`samples` different drawings of each damage: the visible strokes, and sampled lines where they are missing."""
+        return [
+            [healed_sketch(damage, result) for result in chosen]
+            for damage, chosen in zip(damages, self.infills(damages, samples, drawing), strict=True)
+        ]
+
+    def infills(self, damages: Sequence[Damage], samples: int, drawing: DrawingConfig) -> list[list[InfillResult]]:
+        """The sampled lines of `samples` different drawings of each damage, the best first."""
+        codes = torch.from_numpy(self._encode(damages, drawing.repair))
+        unit, lanes = self.preparation.scale / BOX, max(drawing.infill, samples)
+        chosen: list[list[InfillResult]] = []
+        for part in _parts(len(damages), max(STREAM // lanes, 1)):
+            scenes = [Scene(damage, unit) for damage in damages[part]]
+            results = infill(
+                self.network.decoder.step,
+                lambda code: self.network.decoder.first_state(code.to(self.device)),
+                scenes,
+                codes[part],
+                lanes,
+                drawing,
+                self.config.preparation.max_points,
+            )
+            chosen += [best_of_lanes(own, samples) for own in results]
+        return chosen
 
     def place(self, drawn: Sketch, damage: Damage, keep: bool = False) -> Sketch:
         """A drawing of the model in the frame of the damage; with `keep`, its lost region beside the visible lines."""

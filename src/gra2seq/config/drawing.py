@@ -28,6 +28,9 @@ class DrawingConfig:
         at_least=1, at_most=MAX_CANDIDATES,
     )  # fmt: skip
     keep_lines: bool = option(False, "the visible lines of a damaged drawing stay; only the lost region is drawn")
+    infill: int = option(
+        0, "infill decoding: samples of the lost region, of which the best is kept; 0: drawn anew", at_least=0, at_most=1024
+    )
     repair: bool = option(True, "codes of damaged drawings are repaired, if the model has learnt it")
     seed: int = option(0, "the same seed draws the same sketch", at_least=0, at_most=2**63 - 1)
 
@@ -35,3 +38,10 @@ class DrawingConfig:
     def guided(self) -> bool:
         """Whether the visible ink helps to draw, beside the code."""
         return self.best_of > 1 or self.candidates > 1
+
+    @property
+    def sees(self) -> str:
+        """What a drawing depends on: `infill` (visible rows), `guided` (visible ink) or the `code` alone."""
+        if self.infill:
+            return "infill"
+        return "guided" if self.guided else "code"
