@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import gzip
+import json
 import math
 import time
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +16,21 @@ from some_sketches import ANY, calm, sketches
 
 from gra2seq.data.doodles import doodles
 from gra2seq.sketch import simplify
-from gra2seq.sketch.simplify import DENSE, quickdraw_simplify, rdp, resample, simplify_in_place, thinned
+from gra2seq.sketch.files import read
+from gra2seq.sketch.simplify import (
+    DENSE,
+    quickdraw_points,
+    quickdraw_simplify,
+    rdp,
+    resample,
+    simplify_in_place,
+    thinned,
+)
 from gra2seq.sketch.strokes import Sketch
 
 Points = list[tuple[float, float]]
+
+QUICKDRAW = Path(__file__).parents[2].parent / "shared" / "quickdraw"  # real drawings, raw and official
 
 
 def slow_rdp(points: Points, epsilon: float) -> Points:
@@ -23,7 +38,7 @@ def slow_rdp(points: Points, epsilon: float) -> Points:
     if len(points) < 3:
         return points
     (x0, y0), (x1, y1) = points[0], points[-1]
-    length = math.hypot(x1 - x0, y1 - y0)
+    length = math.sqrt((x1 - x0) ** 2 + (y1 - y0) ** 2)
 
     def away(x: float, y: float) -> float:
         if length == 0:
@@ -39,7 +54,7 @@ def slow_rdp(points: Points, epsilon: float) -> Points:
 
 
 def slow_resample(points: Points, spacing: float) -> Points:
-    """Walk along the polyline and drop a point every `spacing`; the last point is always there."""
+    """Walk along the polyline and set a point every `spacing`; the last point is always there."""
     samples, walked, due = [], 0.0, 0.0
     for (x0, y0), (x1, y1) in pairwise(points):
         length = math.hypot(x1 - x0, y1 - y0)
@@ -49,6 +64,34 @@ def slow_resample(points: Points, spacing: float) -> Points:
             due += spacing
         walked += length
     return [*samples, points[-1]]
+
+
+def slow_quickdraw(strokes: list[Points]) -> list[Points]:
+    """Google's simplification, one number at a time, as the head of the module describes it."""
+    left, top = (min(point[axis] for stroke in strokes for point in stroke) for axis in (0, 1))
+    side = max(max(x - left, y - top) for stroke in strokes for x, y in stroke)
+    simple = []
+    for stroke in strokes:
+        scaled = [((x - left) * 255 / side, (y - top) * 255 / side) for x, y in stroke]
+        samples, walked, due = [], 0.0, 0.0
+        for (x0, y0), (x1, y1) in pairwise(scaled):
+            length = math.sqrt((x1 - x0) * (x1 - x0) + (y1 - y0) * (y1 - y0))
+            while due < walked + length:
+                share = (due - walked) / length
+                samples.append(((1 - share) * x0 + share * x1, (1 - share) * y0 + share * y1))
+                due += 1
+            walked += length
+        kept = slow_rdp([*samples, scaled[-1]], 2.0)
+        simple.append([(round(x), round(y)) for x, y in (kept if len(kept) > 1 else kept * 2)])
+    return simple
+
+
+def simplified(strokes: list[Any]) -> list[list[list[int]]]:
+    """The strokes after `quickdraw_points`, as lists of [x, y]."""
+    points, lengths = quickdraw_points(
+        np.concatenate([np.array(s, float) for s in strokes]), np.array([*map(len, strokes)])
+    )
+    return [stroke.astype(int).tolist() for stroke in cut(points, lengths)]
 
 
 def wander(seed: int, count: int) -> np.ndarray:
@@ -115,6 +158,133 @@ def test_a_distance_of_exactly_epsilon_is_dropped() -> None:
     assert rdp(np.array([[0, 0], [5, 2.01], [10, 0]]), np.array([3]), 2.0).all()
 
 
+def parallel_strokes(seed: int) -> list[Points]:
+    """Whole numbers, and segments parallel to the chord: many points are equally far, so the last bit decides."""
+    generator = np.random.default_rng(seed)
+    strokes: list[Points] = []
+    for _ in range(3):
+        (x, y), (dx, dy) = generator.integers(0, 300, 2), generator.integers(-90, 90, 2)
+        (a, b) = generator.integers(-20, 20, 2)
+        corners = [(x, y), (x + a, y + b), (x + a + dx, y + b + dy), (x + dx, y + dy)]
+        strokes.append([(float(u), float(v)) for u, v in corners])
+    return strokes
+
+
+def test_simplification_equals_its_slow_twin_to_the_last_bit() -> None:
+    for seed in range(60):
+        strokes = parallel_strokes(seed)
+        assert simplified(strokes) == [[list(point) for point in stroke] for stroke in slow_quickdraw(strokes)]
+
+
+def test_models_see_the_vertices_they_were_trained_with() -> None:
+    """Made with the formulas in use then. Google's formulas keep other vertices on the same strokes."""
+    wanted = {
+        0: "253,162 246,146 248,110 255,126 51,0 55,14 4,62 0,49 163,154 236,189",
+        1: "119,17 97,0 148,92 170,110 239,167 255,162 202,124 186,128 50,126 0,106",
+        2: "142,110 138,121 69,86 73,74 29,60 41,69 12,86 0,78 187,89 189,79 254,1 253,10",
+    }
+    for seed, vertices in wanted.items():
+        sketch = Sketch.from_strokes(parallel_strokes(seed))
+        side = max(sketch.box[2:])
+        simple = np.rint((simplify_in_place(sketch).points - sketch.box[:2]) * 255 / side)
+        assert " ".join(f"{x:.0f},{y:.0f}" for x, y in simple) == vertices
+        assert " ".join(f"{x:.0f},{y:.0f}" for x, y in quickdraw_simplify(sketch).points) != vertices
+
+
+def test_scale_is_uniform_and_multiplies_before_it_divides() -> None:
+    assert simplified([[(10, 20), (110, 20)], [(10, 20), (10, 70)]]) == [[[0, 0], [255, 0]], [[0, 0], [0, 128]]]
+    # 103 * 255 / 206 is 127.5 exactly; 103 * (255 / 206) is a bit less and would become 127.
+    assert 103 * (255 / 206) < 127.5
+    assert simplified([[(0, 0), (206, 0)], [(103, 0), (103, 50)]])[1][0] == [128, 0]
+
+
+def test_halves_are_rounded_to_the_even_neighbour() -> None:
+    frame = [(0, 0), (510, 0)]
+    for x, expected in ((1, 0), (3, 2), (5, 2), (7, 4)):
+        assert simplified([frame, [(x, 0), (x, 100)]])[1][0] == [expected, 0]
+
+
+def test_resampling_drops_corners_and_carries_the_distance_on() -> None:
+    # 255 px wide, so a unit is a pixel: 10.6 px to the corner, which lies between samples 10 and 11.
+    strokes = [[(0, 0), (255, 0)], [(0, 0), (10.6, 0), (10.6, 30)]]
+    assert simplified(strokes)[1] == [[0, 0], [11, 0], [11, 30]]
+    samples, lengths = resample(np.array(strokes[1]), np.array([3]))
+    assert samples[10:12].tolist() == pytest.approx(np.array([[10, 0], [10.6, 0.4]]))
+    assert lengths.tolist() == [42]  # 0 to 40 px, and the last point at 40.6
+
+
+def test_distance_is_to_the_line_and_not_to_the_segment() -> None:
+    # The stroke runs 40 px past its own end on the same line, and comes back.
+    assert simplified([[(0, 0), (255, 0)], [(0, 10), (140, 10), (100, 10)]])[1] == [[0, 10], [100, 10]]
+
+
+def test_a_point_at_exactly_two_pixels_is_dropped() -> None:
+    frame = [(0, 0), (255, 0)]
+    assert simplified([frame, [(0, 50), (50, 50), (50, 52), (51, 52), (51, 50), (100, 50)]])[1] == [[0, 50], [100, 50]]
+
+
+def test_of_equally_far_points_the_first_is_kept() -> None:
+    # Axis-parallel whole numbers: no rounding error, so the 41 points at a height of 10 px are equally far.
+    assert simplified([[(0, 0), (255, 0)], [(0, 0), (0, 10), (40, 10), (40, 0)]])[1] == [
+        [0, 0],
+        [0, 10],
+        [40, 10],
+        [40, 0],
+    ]
+    keep = rdp(np.array([[0, 0], [1, 9], [2, 9], [3, 9], [4, 0]]), np.array([5]), 8.0)
+    assert keep.tolist() == [True, True, False, False, True]
+
+
+def test_a_dot_is_two_equal_points_and_points_that_coincide_after_rounding_stay() -> None:
+    frame = [(0, 0), (255, 0)]
+    assert simplified([frame, [(7, 8)], [(9, 9), (9, 9), (9, 9)], [(20, 20), (20.3, 20)]])[1:] == [
+        [[7, 8]] * 2,
+        [[9, 9]] * 2,
+        [[20, 20]] * 2,
+    ]
+
+
+def test_reading_with_simplification_works_in_double_precision(tmp_path: Path) -> None:
+    """As raw files have them: whole numbers plus an offset that single precision cannot hold."""
+    differs = 0
+    for seed in range(40):
+        offset = 85.0999984741211
+        strokes = [[(x + 1000, y - offset) for x, y in stroke] for stroke in parallel_strokes(seed)]
+        drawing = {"drawing": [[[x for x, _ in s], [y for _, y in s]] for s in strokes]}
+        for name in ("a.ndjson", "a.json"):
+            (tmp_path / name).write_text(json.dumps(drawing))
+            [(_, sketch)] = read(tmp_path / name, simplify=True)
+            assert [stroke.tolist() for stroke in sketch.strokes] == simplified(strokes)
+        [(_, raw)] = read(tmp_path / "a.ndjson")
+        differs += not np.array_equal(quickdraw_simplify(raw).points, sketch.points)
+    assert differs > 0, "else the test shows nothing"
+
+
+def real_pairs() -> list[tuple[list[Any], list[Any]]]:
+    """A few hundred drawings, raw and official."""
+    pairs = []
+    for path in sorted((QUICKDRAW / "raw").glob("*.ndjson.gz"))[::25]:
+        with gzip.open(path) as lines:
+            raw = {drawing["key_id"]: drawing["drawing"] for drawing in map(json.loads, lines)}
+        with gzip.open(QUICKDRAW / path.name) as lines:
+            for official in map(json.loads, lines):
+                if official["key_id"] in raw:
+                    pairs.append((raw[official["key_id"]], official["drawing"]))
+    return pairs
+
+
+@pytest.mark.skipif(not (QUICKDRAW / "raw").is_dir(), reason="the real drawings are not here")
+def test_99_percent_of_real_drawings_are_identical_to_the_official_form() -> None:
+    pairs = real_pairs()
+    assert len(pairs) >= 200
+    same = [
+        simplified([list(zip(*stroke[:2], strict=True)) for stroke in raw])
+        == [[list(point) for point in zip(*stroke, strict=True)] for stroke in official]
+        for raw, official in pairs
+    ]
+    assert np.mean(same) >= 0.99
+
+
 def test_a_line_is_two_points_in_the_box_of_255() -> None:
     line = quickdraw_simplify(Sketch.from_strokes([[(-3 + t, 7 + t / 2) for t in range(50)]]))
     assert line.points.tolist() == [[0, 0], [255, 128]]  # 127.5 goes to the even neighbour
@@ -134,7 +304,7 @@ def test_a_circle_stays_round() -> None:
 
 @calm
 @given(sketches(ANY))
-def test_what_every_simplified_drawing_is(sketch: Sketch) -> None:
+def test_every_simplified_drawing_keeps_names_strokes_ends_and_fits_the_box(sketch: Sketch) -> None:
     simple = quickdraw_simplify(sketch)
     assert (simple.category, simple.key, simple.parts) == (sketch.category, sketch.key, sketch.parts)
     assert len(simple.lengths) == len(sketch.lengths)
@@ -152,11 +322,12 @@ def test_what_every_simplified_drawing_is(sketch: Sketch) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 100_000])
 def test_points_in_one_place_become_a_dot(count: int) -> None:
-    dot = quickdraw_simplify(Sketch(np.full((count, 2), 7.25), np.array([count])))
-    assert dot.points.tolist() == [[0, 0]]
+    dot = Sketch(np.full((count, 2), 7.25), np.array([count]))
+    assert quickdraw_simplify(dot).points.tolist() == [[0, 0], [0, 0]]
+    assert simplify_in_place(dot).points.tolist() == [[7.25, 7.25]]  # models were trained with one point
 
 
-def test_the_smallest_and_the_largest_numbers() -> None:
+def test_smallest_and_largest_numbers_are_scaled() -> None:
     for size in (1e-40, 1e-10, 1e38):
         points = quickdraw_simplify(Sketch.from_strokes([[(0, 0), (size, size / 2)]])).points
         assert points.tolist() == [[0, 0], [255, 128]]
@@ -184,7 +355,7 @@ def test_a_hundred_thousand_points_take_little_time(what: str) -> None:
     assert time.process_time() - start < 5  # usually 0.4, the zigzag 1.2
 
 
-def test_past_the_last_level_the_promise_still_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_last_level_every_dropped_point_is_still_within_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     points, lengths = zigzag(400), np.array([400])
     exact = rdp(points, lengths)
     monkeypatch.setattr(simplify, "MAX_LEVELS", 3)
@@ -196,12 +367,12 @@ def test_past_the_last_level_the_promise_still_holds(monkeypatch: pytest.MonkeyP
 
 
 def dense(sketch: Sketch, spacing: float = 0.5) -> Sketch:
-    """As a pen would have told it."""
+    """As a pen would have reported it."""
     points, lengths = resample(sketch.points, sketch.lengths, spacing)
     return Sketch(points, lengths, sketch.category, sketch.key, sketch.parts)
 
 
-def test_a_dense_drawing_is_thinned_where_it_lies_with_all_its_strokes_and_names() -> None:
+def test_thinning_a_dense_drawing_keeps_place_strokes_and_names() -> None:
     for doodle in doodles(15, seed=4):
         dots = Sketch.from_strokes([[doodle.points.min(axis=0)], [doodle.points[0]] * 90])
         both = Sketch(
@@ -225,7 +396,7 @@ def test_a_dense_drawing_is_thinned_where_it_lies_with_all_its_strokes_and_names
         assert thinned(thin, 8.0) is thin
 
 
-def test_a_drawing_is_left_as_it_is_that_has_few_points_or_far_ones_or_none_to_spare() -> None:
+def test_thinning_leaves_drawings_with_few_or_distant_or_indispensable_points() -> None:
     angles = np.linspace(0, math.tau, DENSE + 1)
     circle = Sketch.from_strokes([100 * np.column_stack([np.cos(angles), np.sin(angles)])])
     assert thinned(circle, 20.0) is not circle
@@ -243,8 +414,8 @@ def test_a_drawing_is_left_as_it_is_that_has_few_points_or_far_ones_or_none_to_s
     assert thinned(dots, 20.0) is dots
 
 
-def test_moves_of_the_pen_in_the_air_do_not_count() -> None:
-    """Close points in strokes that lie far apart are as many too many."""
+def test_thinning_ignores_moves_of_the_pen_in_the_air() -> None:
+    """Strokes of close points are thinned even if they lie far apart."""
     strokes = [[(x + t / 4, 250 * (x % 2) + t / 4) for t in range(20)] for x in range(10)]
     sketch = Sketch.from_strokes(strokes)
     assert np.linalg.norm(np.diff(sketch.points, axis=0), axis=1).mean() > 8
@@ -252,7 +423,7 @@ def test_moves_of_the_pen_in_the_air_do_not_count() -> None:
 
 
 def test_drawings_of_quickdraw_and_doodles_are_not_thinned() -> None:
-    """However many points they have: they were simplified once."""
+    """However many points they have: they are simplified already."""
     generator = np.random.default_rng(1)
     for _ in range(20):
         angles = np.cumsum(generator.normal(0, 0.3, 3000))
