@@ -30,12 +30,12 @@ MAX_SVGS = 10_000  # files at a time
 def read(path: str | Path, *, labels: bool = False, simplify: bool | None = None) -> Iterator[Record]:
     """The drawings of a file, each with its split, one after the other.
 
-    `labels`: the third list of a stroke (.ndjson, .json) is its part. `simplify`: as QuickDraw does, in a box of 255;
-    by default SVG gets as few points where it lies, because curves come as very many, and all else stays as it is.
+    `labels`: the third list of a stroke (.ndjson, .json) is its part. `simplify`: exactly as QuickDraw, in a box of
+    255. By default the many points of SVG curves are reduced where they lie, and all else stays as it is.
     """
     path = Path(path)
     form = _form(path, READERS)
-    with opened(path):  # what cannot be opened is said now, not when the first drawing is asked for
+    with opened(path):  # a file that cannot be opened is reported now, not with the first drawing
         pass
     records = READERS[form](path, labels, bool(simplify))
     if simplify is None and form == ".svg":
