@@ -30,17 +30,17 @@ MAX_SVGS = 10_000  # files at a time
 def read(path: str | Path, *, labels: bool = False, simplify: bool | None = None) -> Iterator[Record]:
     """The drawings of a file, each with its split, one after the other.
 
-    `labels`: the third list of a stroke (.ndjson, .json) is its part. `simplify`: as QuickDraw does, in a box of 255;
-    by default SVG gets as few points where it lies, because curves come as very many, and all else stays as it is.
+    `labels`: the third list of a stroke (.ndjson, .json) is its part. `simplify`: exactly as QuickDraw, in a box of
+    255. By default the many points of SVG curves are reduced where they lie, and all else stays as it is.
     """
     path = Path(path)
     form = _form(path, READERS)
-    with opened(path):  # what cannot be opened is said now, not when the first drawing is asked for
+    with opened(path):  # a file that cannot be opened is reported now, not with the first drawing
         pass
-    records = READERS[form](path, labels)
+    records = READERS[form](path, labels, bool(simplify))
     if simplify is None and form == ".svg":
         return ((split, simplify_in_place(sketch)) for split, sketch in records)
-    return ((split, quickdraw_simplify(sketch)) for split, sketch in records) if simplify else records
+    return records
 
 
 def as_published(path: Path, simplify: bool | None) -> bool | None:
@@ -93,14 +93,15 @@ def _form(path: Path, known: Iterable[str]) -> str:
     raise UserError(f"{path}: unknown kind of file; the name must end in one of {', '.join(known)}")
 
 
-def _read_npz(path: Path, _labels: bool) -> Iterator[Record]:
+def _read_npz(path: Path, _labels: bool, simplify: bool) -> Iterator[Record]:
     for split, sketches in read_npz(path).items():
         for sketch in sketches:
-            yield split, sketch
+            yield split, quickdraw_simplify(sketch) if simplify else sketch
 
 
-def _read_svg(path: Path, _labels: bool) -> Iterator[Record]:
-    yield "", read_svg(path)
+def _read_svg(path: Path, _labels: bool, simplify: bool) -> Iterator[Record]:
+    sketch = read_svg(path)
+    yield "", quickdraw_simplify(sketch) if simplify else sketch
 
 
 def _write_npz(path: Path, records: Iterable[Record]) -> list[Path]:
@@ -234,7 +235,7 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-READERS: dict[str, Callable[[Path, bool], Iterator[Record]]] = {
+READERS: dict[str, Callable[[Path, bool, bool], Iterator[Record]]] = {  # path, labels, simplify
     ".ndjson": read_ndjson,
     ".ndjson.gz": read_ndjson,
     ".npz": _read_npz,

@@ -25,6 +25,7 @@ import numpy as np
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.reading import opened, read_bytes
+from gra2seq.sketch.simplify import quickdraw_points
 from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch, to_polylines
 from gra2seq.whole import whole_file
 
@@ -35,10 +36,11 @@ MAX_LINE = 100_000_000  # bytes; a million raw points with times have about 40 M
 MAX_JSON = 500_000_000  # bytes of a .json, which is read in one piece
 
 
-def read_ndjson(path: str | Path, labels: bool = False) -> Iterator[Record]:
-    """One drawing after the other, in constant memory. Blank lines are skipped; a bad line names itself.
+def read_ndjson(path: str | Path, labels: bool = False, simplify: bool = False) -> Iterator[Record]:
+    """One drawing after the other, in constant memory. Blank lines are skipped; an error names its line.
 
     With `labels` the third list of a stroke is its part label and must be there; without, it is ignored.
+    With `simplify` drawings are simplified as QuickDraw's, from the coordinates in double precision.
     """
     path = Path(path)
     with opened(path) as file:
@@ -50,7 +52,7 @@ def read_ndjson(path: str | Path, labels: bool = False) -> Iterator[Record]:
                 if len(line) > MAX_LINE:
                     raise UserError(f"it is longer than {MAX_LINE // 1_000_000} MB: simplify the drawing")
                 if not line.isspace():
-                    yield _record(_parsed(line), labels)
+                    yield _record(_parsed(line), labels, simplify)
         except UserError as error:
             raise UserError(f"{path} line {number}: {error}") from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -70,7 +72,7 @@ def write_ndjson(path: str | Path, records: Iterable[Record]) -> None:
             _write_lines(file, records)
 
 
-def read_json(path: str | Path, labels: bool = False) -> Iterator[Record]:
+def read_json(path: str | Path, labels: bool = False, simplify: bool = False) -> Iterator[Record]:
     """Drawings in plain JSON: one list of strokes, one object with `drawing`, or a list of such objects.
 
     A stroke is QuickDraw's [[x...], [y...]] or a list of points, as in .ndjson (see above), with one difference:
@@ -85,7 +87,7 @@ def read_json(path: str | Path, labels: bool = False) -> Iterator[Record]:
     bare = not isinstance(content, dict) and drawings is not content
     for number, about in enumerate(drawings):
         try:
-            yield _record(about, labels, bare)
+            yield _record(about, labels, simplify, bare)
         except UserError as error:
             which = f" drawing {number}" if len(drawings) > 1 else ""
             raise UserError(f"{path}{which}: {error}") from error
@@ -115,7 +117,7 @@ def _parsed(text: bytes) -> Any:
         raise UserError(f"not valid JSON, or cut short ({error}): mend or fetch it again") from error
 
 
-def _record(about: Any, labels: bool, bare: bool = False) -> Record:
+def _record(about: Any, labels: bool, simplify: bool, bare: bool = False) -> Record:
     """From one object. All points go through numpy at once: a drawing takes some 30 microseconds."""
     if not isinstance(about, dict) or not isinstance(about.get("drawing"), list):
         raise UserError('not an object with a list of strokes: {"drawing": [[[x...], [y...]], ...]}')
@@ -147,8 +149,11 @@ def _record(about: Any, labels: bool, bare: bool = False) -> Record:
     if not isinstance(split, str) or not isinstance(word, str) or not isinstance(key, str | int):
         raise UserError("word, key_id and split must be text")
     with np.errstate(over="ignore"):  # Sketch refuses what becomes infinite
-        points = flat.reshape(2, count).T.astype(np.float32)
-    return split, Sketch(points, np.array(lengths, np.int64), word, str(key), parts)
+        sketch = Sketch(flat.reshape(2, count).T.astype(np.float32), np.array(lengths, np.int64), word, str(key), parts)
+    if not simplify:
+        return split, sketch
+    points, counts = quickdraw_points(flat.reshape(2, count).T, sketch.lengths)
+    return split, Sketch(points.astype(np.float32), counts, word, str(key), parts)
 
 
 def _label(stroke: list[Any], number: int) -> str:
