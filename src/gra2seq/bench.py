@@ -26,7 +26,6 @@ from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.data.store import write_store
 from gra2seq.errors import UserError
 from gra2seq.judging.retrieval import ranks
-from gra2seq.memory import keep_freed_memory
 from gra2seq.model import untrained
 from gra2seq.models import build
 from gra2seq.models.sketch_model import SketchModel, rows_that_count
@@ -35,6 +34,7 @@ from gra2seq.options import SYSTEMS, options
 from gra2seq.sketch.files import write
 from gra2seq.sketch.masking import look
 from gra2seq.sketch.strokes import Sketch
+from gra2seq.system.memory import keep_freed_memory
 from gra2seq.training.loop import Report, train
 
 PARTS = ("encoder", "preparation", "training", "systems", "drawing", "healing", "retrieval", "growth")

@@ -12,6 +12,7 @@ from gra2seq.errors import UserError
 from gra2seq.model import Model
 from gra2seq.models import build, network_of
 from gra2seq.options import IN_USE, Options, as_dict, options
+from gra2seq.system.atomic_files import readable_os_errors
 from gra2seq.training.checkpoint import (
     CONFIG,
     LAST,
@@ -23,7 +24,6 @@ from gra2seq.training.checkpoint import (
     write_json,
 )
 from gra2seq.training.manifest import scale_of
-from gra2seq.whole import readable_os_errors
 
 SHIPPED = Path(__file__).parent / "shipped"  # its model card is README.md there
 PACKED = (CONFIG, WEIGHTS, "README.md")  # files of a model to give away

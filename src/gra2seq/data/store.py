@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from gra2seq.errors import UserError
 from gra2seq.sketch.files import Record
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.whole import whole_folder
+from gra2seq.system.atomic_files import atomic_folder
 
 VERSION = 1  # of the layout above, and of what the readers make of a file: raise it when either changes
 SPLITS = ("", "train", "valid", "test")
@@ -168,7 +168,7 @@ class Store(Sequence[Sketch]):
 def write_store(path: str | Path, records: Iterable[Record], *, progress: Progress | None = None) -> Store:
     """Write drawings into the new folder `path`, a block at a time; it appears whole or not at all."""
     path = Path(path)
-    with whole_folder(path) as folder:
+    with atomic_folder(path) as folder:
         with _Writer(folder, progress) as writer:
             for split, sketch in records:
                 writer.add(split, sketch)

@@ -35,8 +35,8 @@ from gra2seq.options import IN_USE, Options, as_dict
 from gra2seq.sketch.chamfer import chamfer
 from gra2seq.sketch.masking import Draws
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
+from gra2seq.system.atomic_files import atomic_write
 from gra2seq.training.manifest import FREE
-from gra2seq.whole import whole_file
 
 KS = (1, 10, 50)
 DIRECTIONS = ("redrawn", "original")  # who asks: the redrawn sketch for its original (METHOD), or the other way round
@@ -54,7 +54,7 @@ class Kept:
     """Arrays that are kept on disk, so that nobody has to make them twice."""
 
     def save(self, path: Path) -> None:
-        with whole_file(path) as temporary:
+        with atomic_write(path) as temporary:
             save_file(dict(vars(self)), temporary)
 
     @classmethod
@@ -162,7 +162,7 @@ def evaluate(
 def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> None:
     """The rows as CSV, JSON, Markdown and LaTeX."""
     for suffix, text in FORMATS.items():
-        with whole_file(folder / f"{name}{suffix}") as temporary:
+        with atomic_write(folder / f"{name}{suffix}") as temporary:
             temporary.write_text(text(rows))
 
 

@@ -21,7 +21,7 @@ from gra2seq.sketch.canvas import Canvas, Pixels, Walk, draw, pen_walk, whole_vi
 from gra2seq.sketch.lattice import MOST_POINTS, VIEW, lattice_centres, lattice_points
 from gra2seq.sketch.patches import NODES, Centres, centres, crop, snapped, window
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.whole import whole_file
+from gra2seq.system.atomic_files import atomic_write
 
 Flags = NDArray[np.bool_]
 Boxes = NDArray[np.int64]  # (k, 4)
@@ -314,7 +314,7 @@ class Draws:
         return Draws(np.concatenate([usual, more], axis=1)[:, :nodes].copy(), seed)  # a file holds whole arrays
 
     def save(self, path: str | Path) -> None:
-        with whole_file(path) as temporary:
+        with atomic_write(path) as temporary:
             save_file({"numbers": self.numbers}, temporary, {"seed": str(self.seed)})
 
     @staticmethod

@@ -20,8 +20,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from gra2seq.errors import UserError
+from gra2seq.system.atomic_files import atomic_write
 from gra2seq.training.average import Average
-from gra2seq.whole import whole_file
 
 CONFIG, WEIGHTS, LAST = "config.json", "model.safetensors", "last.safetensors"
 STATE = "state"  # key of the JSON text in the file's metadata
@@ -40,7 +40,7 @@ class Progress:
 
 
 def write_json(path: Path, value: Any) -> None:
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(json.dumps(value, indent=2, sort_keys=True) + "\n")
 
 
@@ -64,7 +64,7 @@ def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any], half: b
         lost = [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]
         if lost:
             raise UserError(f"{lost[0]} holds numbers that 16 bits cannot: keep the weights whole")
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         save_file(tensors, temporary, {STATE: json.dumps(dict(about))})
 
 
@@ -104,7 +104,7 @@ def save_checkpoint(
             tensors[f"adam.{key}.{name}"] = torch.as_tensor(value).detach().cpu().contiguous()
     if average is not None:
         tensors |= {f"average.{name}": tensor.cpu().contiguous() for name, tensor in average.mean.items()}
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         save_file(tensors, temporary, {STATE: json.dumps(dict(state))})
 
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from torch.utils.tensorboard import SummaryWriter
 
-from gra2seq.whole import readable_os_errors, whole_file
+from gra2seq.system.atomic_files import atomic_write, readable_os_errors
 
 METRICS, VALID = "metrics.jsonl", "valid.jsonl"
 TENSORBOARD_EVERY = 10  # steps
@@ -78,5 +78,5 @@ def _keep_up_to(path: Path, step: int) -> None:
                 kept.append(line)
         except (ValueError, KeyError, TypeError):
             break
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text("".join(line + "\n" for line in kept))

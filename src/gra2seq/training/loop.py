@@ -28,17 +28,17 @@ from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.schedule import Schedule, Share, Steps, stream
 from gra2seq.errors import UserError
 from gra2seq.folder import model_folder
-from gra2seq.memory import keep_freed_memory
 from gra2seq.models import network_of
 from gra2seq.options import JUDGE, Options
+from gra2seq.system.atomic_files import readable_os_errors
+from gra2seq.system.memory import keep_freed_memory
 from gra2seq.training import checkpoint, manifest
-from gra2seq.training.alone import alone
 from gra2seq.training.average import Average
 from gra2seq.training.checkpoint import Progress
 from gra2seq.training.logs import Logs
+from gra2seq.training.run_lock import lock_run
 from gra2seq.training.stopping import Stopping
 from gra2seq.training.validation import Validation
-from gra2seq.whole import readable_os_errors
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8  # Adam's, as in the paper
 TEST = "test.json"  # figures of a judge on the whole test split
@@ -102,7 +102,7 @@ def train(options: Options, *, resume: bool = False, watch: Watch | None = None)
     fabric = _fabric(options)
     if not _leads(fabric):
         return _train(options, run, dataset, fabric, resume, watch)
-    with alone(run):
+    with lock_run(run):
         _check_folder(run, resume)  # again: another training may have ended there while the data were made ready
         return _train(options, run, dataset, fabric, resume, watch)
 

@@ -15,10 +15,10 @@ import torch
 
 from gra2seq.errors import UserError
 from gra2seq.options import Options
-from gra2seq.processes import Beside, start
+from gra2seq.system.atomic_files import atomic_write
+from gra2seq.system.processes import Worker, start_worker
 from gra2seq.training.loop import Report, Stopped, train
 from gra2seq.training.stopping import Stopping
-from gra2seq.whole import whole_file
 
 LOOK_EVERY = 0.2  # seconds
 FAILED = "failed.txt"  # in the folder of a run that did, for no fault of the user
@@ -51,7 +51,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
             raise UserError("devices and num_nodes spread one training over processes already: leave them 1, or jobs 1")
     threads = max(torch.get_num_threads() // max(min(jobs, len(plans)), 1), 1)
     waiting = list(plans)
-    running: dict[str, Beside] = {}
+    running: dict[str, Worker] = {}
     failed: dict[str, str] = {}
     handed_on = False
 
@@ -68,10 +68,10 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
                         running[name] = _start(plans[name], threads)
                     except OSError as error:
                         fail(name, f"no process for it: {error}")
-                wait([end for one in running.values() for end in (one.said, one.process.sentinel)], LOOK_EVERY)
+                wait([end for one in running.values() for end in (one.connection, one.process.sentinel)], LOOK_EVERY)
                 for name, one in list(running.items()):
                     ended = not one.process.is_alive()  # asked before it is heard, so that its last word is
-                    for said in one.heard():
+                    for said in one.messages():
                         if isinstance(said, Report):
                             watch(name, said)
                         elif not handed_on:
@@ -79,7 +79,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
                     if ended:
                         del running[name]
                         if one.process.exitcode and name not in failed and not handed_on:
-                            fail(name, f"its process ended with {one.ending}")
+                            fail(name, f"its process ended with {one.exit_reason}")
                 if stopping.asked and not handed_on:
                     handed_on = True
                     waiting.clear()
@@ -98,15 +98,15 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
     return failed
 
 
-def _start(plan: Planned, threads: int) -> Beside:
-    return start(_train, replace(plan.options, threads=plan.options.threads or threads), plan.resume)
+def _start(plan: Planned, threads: int) -> Worker:
+    return start_worker(_train, replace(plan.options, threads=plan.options.threads or threads), plan.resume)
 
 
 def why_failed(error: Exception, run: Path) -> str:
     """What a user did wrong says itself; of anything else the kind is said, and where the rest is written."""
     if isinstance(error, UserError):
         return str(error)
-    with suppress(OSError, UserError), whole_file(run / FAILED) as temporary:
+    with suppress(OSError, UserError), atomic_write(run / FAILED) as temporary:
         temporary.write_text("".join(traceback.format_exception(error)))
     return f"{type(error).__name__}: {error} (the rest is in {run / FAILED})"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.whole import whole_file, whole_folder
+from gra2seq.system.atomic_files import atomic_folder, atomic_write
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "out.svg"
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text("new")
         assert temporary.suffix == ".svg"
         assert temporary.parent == path.parent  # a rename across disks would not be one step
@@ -34,7 +34,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, error: t
     path = tmp_path / "out.txt"
     path.write_text("old")
     with pytest.raises(error, match="half way"):
-        fail(whole_file, path, error("half way"))
+        fail(atomic_write, path, error("half way"))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -43,9 +43,9 @@ def test_a_full_disk_is_said_and_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     path.write_text("old")
     with pytest.raises(UserError, match=r"cannot write .*out\.txt: No space left.*free some space"):
-        fail(whole_file, path, OSError(errno.ENOSPC, "No space left on device"))
+        fail(atomic_write, path, OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(UserError, match=r"cannot write .*run: No space left"):
-        fail(whole_folder, tmp_path / "run", OSError(errno.ENOSPC, "No space left on device"))
+        fail(atomic_folder, tmp_path / "run", OSError(errno.ENOSPC, "No space left on device"))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -54,7 +54,7 @@ def test_what_cannot_be_a_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder").mkdir()
     for place in (tmp_path / "file" / "below", tmp_path / "folder", tmp_path / ("x" * 300)):
-        with pytest.raises(UserError, match="cannot write"), whole_file(place) as temporary:
+        with pytest.raises(UserError, match="cannot write"), atomic_write(place) as temporary:
             temporary.write_text("x")
     assert sorted(item.name for item in tmp_path.iterdir()) == ["file", "folder"]
 
@@ -62,9 +62,9 @@ def test_what_cannot_be_a_file_is_said(tmp_path: Path) -> None:
 def test_the_file_has_the_rights_of_any_new_file(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        with whole_file(tmp_path / "a") as temporary:
+        with atomic_write(tmp_path / "a") as temporary:
             temporary.write_text("x")
-        with whole_folder(tmp_path / "b") as folder:
+        with atomic_folder(tmp_path / "b") as folder:
             (folder / "c").write_text("x")
     finally:
         assert os.umask(before) == 0o027  # looked at, but not changed
@@ -74,7 +74,7 @@ def test_the_file_has_the_rights_of_any_new_file(tmp_path: Path) -> None:
 
 def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    with whole_folder(path) as temporary:
+    with atomic_folder(path) as temporary:
         (temporary / "sub").mkdir()
         (temporary / "sub" / "weights").write_text("1")
         assert not path.exists()
@@ -85,7 +85,7 @@ def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_a_folder_that_fails_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
     with pytest.raises(error, match="half way"):
-        fail(whole_folder, tmp_path / "run", error("half way"))
+        fail(atomic_folder, tmp_path / "run", error("half way"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -93,6 +93,6 @@ def test_a_folder_is_never_written_over(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     with (
         pytest.raises(UserError, match=r"run exists already: name another folder"),
-        whole_folder(tmp_path / "run"),
+        atomic_folder(tmp_path / "run"),
     ):
         pytest.fail("must not begin")

@@ -13,10 +13,10 @@ from gra2seq.errors import UserError
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success it replaces `path`, on any failure it is gone.
 
-    >>> with whole_file("out.svg") as temporary:
+    >>> with atomic_write("out.svg") as temporary:
     ...     temporary.write_text("<svg/>")
     """
     path = Path(path)
@@ -37,8 +37,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: str | Path) -> Iterator[Path]:
-    """As `whole_file`, for a folder: `path` must not exist yet and appears complete or not at all."""
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """As `atomic_write`, for a folder: `path` must not exist yet and appears complete or not at all."""
     path = Path(path)
     if path.exists():
         raise UserError(f"{path} exists already: name another folder or remove it first")
