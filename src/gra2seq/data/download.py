@@ -18,8 +18,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from gra2seq.data.datasets import NAMED, selection
-from gra2seq.data.store import unknown_name
-from gra2seq.errors import UserError
+from gra2seq.errors import UserError, unknown_name
 
 OFFICIAL_BASE = "https://storage.googleapis.com/quickdraw_dataset/sketchrnn"
 BLOCK = 1 << 18  # bytes written at once
