@@ -65,14 +65,9 @@ def _finite(digits: str) -> float:
 
 
 def _depth_exceeds(value: Any, depth: int) -> bool:
+    """Are lists or objects nested more than `depth` times? Level by level, without recursion."""
     level = [value]
-    for _ in range(depth + 1):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-        if not level:
-            return False
-    return True
+    for _ in range(depth):
+        containers = [inner for inner in level if isinstance(inner, dict | list)]
+        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+    return any(isinstance(inner, dict | list) for inner in level)
