@@ -25,8 +25,8 @@ from gra2seq.model import mask_draws
 from gra2seq.sketch.masking import damage
 from gra2seq.sketch.picture import render
 from gra2seq.sketch.svg import write_svg
+from gra2seq.system.atomic_files import atomic_write
 from gra2seq.training.gallery import damaged_picture
-from gra2seq.whole import whole_file
 
 DRAWINGS = Path(__file__).parent / "drawings"  # made for this, by hand
 MASK = 0.2
@@ -64,7 +64,7 @@ def main() -> None:
         ]
         rows.append((name, cells))
     page = chosen.out / "index.html"
-    with whole_file(page) as temporary:
+    with atomic_write(page) as temporary:
         temporary.write_text(_page(rows))
     say.print(f"The page is {page.resolve()} — open it in a browser ({time.perf_counter() - started:.0f} s).")
 

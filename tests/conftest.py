@@ -27,7 +27,7 @@ TINY = {"preset": "tiny", "data": "doodles:200", "workers": 0, "threads": 1, "ga
 def tests_go_on():
     """A command that is called here ends no process: Python looks for rings as ever, and finds what a test forgot."""
     patch = pytest.MonkeyPatch()
-    for name in ("look_for_rings_seldom", "end_at_once"):
+    for name in ("tune_garbage_collector", "skip_collection_at_exit"):
         patch.setattr(f"gra2seq.cli.{name}", lambda: None)
     yield
     patch.undo()

@@ -26,7 +26,6 @@ from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.data.store import write_store
 from gra2seq.errors import UserError
 from gra2seq.evaluation.retrieval import ranks
-from gra2seq.memory import keep_freed_memory
 from gra2seq.model import untrained
 from gra2seq.models import build
 from gra2seq.models.sketch_model import SketchModel, rows_that_count

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gra2seq.cli.common import app, say
 from gra2seq.errors import UserError
-from gra2seq.memory import end_at_once, keep_freed_memory, look_for_rings_seldom
+from gra2seq.system.memory import keep_freed_memory, skip_collection_at_exit, tune_garbage_collector
 
 # isort: off
 # the order of the help
@@ -48,7 +48,7 @@ def _fits(word: str, option: str) -> bool:
 def main() -> None:
     """Entry point: errors a user can mend are one line and exit code 2; a Ctrl-C is 130."""
     keep_freed_memory()
-    look_for_rings_seldom()
+    tune_garbage_collector()
     try:
         app(several(sys.argv[1:]))
     except UserError as error:
@@ -57,4 +57,4 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
-        end_at_once()
+        skip_collection_at_exit()

@@ -21,7 +21,7 @@ from gra2seq.cli.common import (
     say,
     sources,
 )
-from gra2seq.whole import check_folder
+from gra2seq.system.atomic_files import check_folder
 
 Masks = Annotated[list[float] | None, typer.Option(help="Probabilities that a patch is wiped: --mask 0 0.1 0.3")]
 Seeds = Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")]

@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gra2seq.errors import UserError
-from gra2seq.memory import keep_freed_memory, look_for_rings_seldom
-from gra2seq.processes import Beside, cores, ctrl_c_waits, start
 from gra2seq.sketch.strokes import Sketch
+from gra2seq.system.memory import keep_freed_memory, tune_garbage_collector
+from gra2seq.system.processes import Worker, available_cores, ctrl_c_blocked, start_worker
 
 if TYPE_CHECKING:  # torch comes in when the other processes are on their way
     from gra2seq.model import Model
@@ -28,7 +28,7 @@ TELL_EVERY = 0.3  # seconds
 
 def jobs_for(drawings: int) -> int:
     """How many processes heal so many drawings soonest."""
-    return max(min(cores(), MOST_JOBS, drawings // LEAST), 1)
+    return max(min(available_cores(), MOST_JOBS, drawings // LEAST), 1)
 
 
 class Shares:
@@ -41,16 +41,16 @@ class Shares:
     def __init__(self, model: Path | None, sketches: Sequence[Sketch], jobs: int, **how: Any) -> None:
         self.how, self.samples = how, how.get("samples", 1)
         self.jobs = min(jobs, len(sketches))
-        self.threads = max(cores() // max(self.jobs, 1), 1)
+        self.threads = max(available_cores() // max(self.jobs, 1), 1)
         self.model, self.sketches = model, sketches
-        self.others: list[Beside] = []
+        self.others: list[Worker] = []
 
     def __enter__(self) -> Shares:
         if self.jobs <= 1:  # nobody is begun, and nothing is paid for it
             return self
         with ExitStack() as stack:
             stack.push(self)  # if one cannot be started, or a Ctrl-C has waited, the others end
-            with ctrl_c_waits():
+            with ctrl_c_blocked():
                 for number in range(1, self.jobs):
                     self._begin(number)
             stack.pop_all()
@@ -58,11 +58,11 @@ class Shares:
 
     def _begin(self, number: int) -> None:
         try:
-            other = start(_heal, self.model, self.threads, self.how)
+            other = start_worker(_heal, self.model, self.threads, self.how)
         except OSError as error:
             raise UserError(f"no process for share {number + 1} of {self.jobs} ({error}): give --jobs 1") from error
         self.others.append(other)
-        other.tell(self.sketches[number :: self.jobs])
+        other.send(self.sketches[number :: self.jobs])
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -70,7 +70,7 @@ class Shares:
         for other in self.others:
             other.process.kill()
             other.process.join()
-            other.said.close()
+            other.connection.close()
 
     def heal(self, model: Model, progress: Callable[[int, int], None] = lambda *_: None) -> list[Sketch]:
         """All sketches, healed, in their order."""
@@ -94,7 +94,9 @@ class Shares:
         finally:
             torch.set_num_threads(before)
         while len(healed) < self.jobs:
-            wait([end for _, one in self._at_work(healed) for end in (one.said, one.process.sentinel)], TELL_EVERY)
+            wait(
+                [end for _, one in self._at_work(healed) for end in (one.connection, one.process.sentinel)], TELL_EVERY
+            )
             listen(done[0], total)
         every: list[Sketch] = [healed[0][0]] * total
         for number, part in healed.items():
@@ -102,13 +104,13 @@ class Shares:
                 every[number * self.samples + sample :: self.jobs * self.samples] = part[sample :: self.samples]
         return every
 
-    def _at_work(self, healed: Container[int]) -> list[tuple[int, Beside]]:
+    def _at_work(self, healed: Container[int]) -> list[tuple[int, Worker]]:
         return [(number, other) for number, other in enumerate(self.others, 1) if number not in healed]
 
-    def _hear(self, number: int, other: Beside, done: list[int], healed: dict[int, list[Sketch]]) -> None:
+    def _hear(self, number: int, other: Worker, done: list[int], healed: dict[int, list[Sketch]]) -> None:
         """How far a share is, or all of it. What went wrong there goes wrong here."""
         over = not other.process.is_alive()  # asked before it is heard, so that its last word is
-        for said in other.heard():
+        for said in other.messages():
             if isinstance(said, UserError):
                 raise said
             if isinstance(said, int):
@@ -117,15 +119,15 @@ class Shares:
                 healed[number], done[number] = said, len(said)
         if over and number not in healed:
             raise UserError(
-                f"the process that heals share {number + 1} of {self.jobs} ended with {other.ending}: give --jobs 1, "
-                "or fewer, if it lacked memory"
+                f"the process that heals share {number + 1} of {self.jobs} ended with {other.exit_reason}: "
+                "give --jobs 1, or fewer, if it lacked memory"
             )
 
 
 def _heal(model: Path | None, threads: int, how: dict[str, Any], told: Connection) -> None:
     """What a process does: it hears its share, tells how far it is, then all it has healed, or what is wrong."""
     keep_freed_memory()
-    look_for_rings_seldom()
+    tune_garbage_collector()
     try:
         sketches = told.recv()
     except (EOFError, ConnectionError):  # the command is gone

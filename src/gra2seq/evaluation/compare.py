@@ -33,12 +33,12 @@ from gra2seq.options import IN_USE, PRESETS, SYSTEMS, Options, as_dict
 from gra2seq.options import options as checked
 from gra2seq.sketch.picture import Picture
 from gra2seq.sketch.strokes import Sketch
+from gra2seq.system.atomic_files import atomic_write, readable_os_errors
 from gra2seq.training.checkpoint import LAST, WEIGHTS, read_progress
 from gra2seq.training.gallery import damaged_picture
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.manifest import FREE, options_of_stretches, rank
 from gra2seq.training.side_by_side import Planned, ShowAll, show_nobody, side_by_side, why_failed
-from gra2seq.whole import readable_os_errors, whole_file
 
 NAME = "comparison"  # of the files with what was found
 WALL, CURVES = "healed", "curves"  # and of its pictures
@@ -290,7 +290,7 @@ def write_comparison(found: Sequence[Compared], folder: Path) -> None:
     texts = {".md": comparison(found), ".json": json.dumps(as_json(found), indent=1, allow_nan=False)}
     texts.update({suffix: FORMATS[suffix](rows) for suffix in (".csv", ".tex") if rows})
     for suffix, text in texts.items():
-        with whole_file(folder / f"{NAME}{suffix}") as temporary:
+        with atomic_write(folder / f"{NAME}{suffix}") as temporary:
             temporary.write_text(text)
 
 

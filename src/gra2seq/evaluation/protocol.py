@@ -32,7 +32,7 @@ from gra2seq.model import STREAM, Model
 from gra2seq.sketch.distance import chamfer
 from gra2seq.sketch.masking import MaskNoise
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
-from gra2seq.whole import whole_file
+from gra2seq.system.atomic_files import atomic_write
 
 KS = (1, 10, 50)
 DIRECTIONS = ("redrawn", "original")  # who asks: the drawing for its original (METHOD), or the other way round
@@ -227,7 +227,7 @@ def is_empty(sketch: Sketch) -> bool:
 def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> None:
     """The rows as CSV, JSON, Markdown and LaTeX."""
     for suffix, text in FORMATS.items():
-        with whole_file(folder / f"{name}{suffix}") as temporary:
+        with atomic_write(folder / f"{name}{suffix}") as temporary:
             temporary.write_text(text(rows))
 
 

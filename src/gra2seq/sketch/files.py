@@ -18,7 +18,7 @@ from gra2seq.sketch.reading import opened
 from gra2seq.sketch.simplify import quickdraw_simplify, simplify_in_place
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.sketch.svg import read_svg, write_svg
-from gra2seq.whole import readable_os_errors, whole_file
+from gra2seq.system.atomic_files import atomic_write, readable_os_errors
 
 __all__ = ["READABLE", "WRITABLE", "Record", "check_target", "read", "write"]
 
@@ -130,7 +130,7 @@ def _write_svg(path: Path, records: Iterable[Record]) -> list[Path]:
     if len(sketches) > 1:
         _write_svgs(paths, sketches)
     else:
-        with whole_file(path) as temporary:
+        with atomic_write(path) as temporary:
             temporary.write_text(write_svg(sketches[0]), encoding="utf-8")
     return paths
 

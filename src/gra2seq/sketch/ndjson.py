@@ -27,7 +27,7 @@ from gra2seq.errors import UserError
 from gra2seq.sketch.reading import opened, read_bytes
 from gra2seq.sketch.simplify import quickdraw_points
 from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch, to_polylines
-from gra2seq.whole import whole_file
+from gra2seq.system.atomic_files import atomic_write
 
 Record = tuple[str, Sketch]  # split ("train", "valid", "test" or "" if not known) and drawing
 
@@ -63,7 +63,7 @@ def read_ndjson(path: str | Path, labels: bool = False, simplify: bool = False) 
 def write_ndjson(path: str | Path, records: Iterable[Record]) -> None:
     """Whole or not at all, gzipped if `path` ends in .gz; parts become the third list of a stroke."""
     path = Path(path)
-    with whole_file(path) as temporary, temporary.open("wb") as file:
+    with atomic_write(path) as temporary, temporary.open("wb") as file:
         if path.suffix.lower() == ".gz":
             # No name and no time inside: the same drawings always give the same bytes.
             with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0) as packed:
@@ -95,7 +95,7 @@ def read_json(path: str | Path, labels: bool = False, simplify: bool = False) ->
 
 def write_json(path: str | Path, records: Iterable[Record]) -> None:
     """A list of objects as in .ndjson, one to a line."""
-    with whole_file(path) as temporary, temporary.open("wb") as file:
+    with atomic_write(path) as temporary, temporary.open("wb") as file:
         file.write(b"[")
         for number, record in enumerate(records):
             file.write((b",\n" if number else b"\n") + _line(record))

@@ -23,7 +23,7 @@ from gra2seq.errors import UserError
 from gra2seq.sketch.pickled import NumberType, numbers_from, unpickle_arrays
 from gra2seq.sketch.reading import opened
 from gra2seq.sketch.strokes import Sketch, from_stroke3, to_stroke3
-from gra2seq.whole import whole_file
+from gra2seq.system.atomic_files import atomic_write
 
 SPLITS = ("train", "valid", "test")
 ABOUT = "about"  # our own array beside the splits: JSON bytes, {split: [[category, key, parts], ...]}
@@ -64,7 +64,7 @@ def write_npz(path: str | Path, splits: dict[str, list[Sketch]]) -> None:
             arrays[split][number] = _offsets(sketch)
     about = {split: [[s.category, s.key, s.parts] for s in sketches] for split, sketches in splits.items()}
     arrays[ABOUT] = np.frombuffer(json.dumps(about, separators=(",", ":")).encode(), np.uint8)
-    with whole_file(path) as temporary, temporary.open("wb") as file:
+    with atomic_write(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.whole import whole_file
+from gra2seq.system.atomic_files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.ft2font import FT2Font
@@ -96,7 +96,7 @@ def write_png(path: str | Path, picture: Picture) -> None:
     done, data = cv2.imencode(".png", picture)
     if not done:
         raise UserError(f"cannot make a PNG of a picture of shape {picture.shape}")
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_bytes(data.tobytes())
 
 

@@ -14,11 +14,11 @@ import torch
 
 from gra2seq.errors import UserError
 from gra2seq.config.run import RunConfig
-from gra2seq.processes import Beside, start
+from gra2seq.system.atomic_files import atomic_write
+from gra2seq.system.processes import Worker, start_worker
 from gra2seq.training.loop import Stopped, train
 from gra2seq.training.report import Report
 from gra2seq.training.stopping import Stopping
-from gra2seq.whole import whole_file
 
 LOOK_EVERY = 0.2  # seconds
 FAILED = "failed.txt"  # in the folder of a run that did, for no fault of the user
@@ -51,7 +51,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
             raise UserError("devices and num_nodes spread one training over processes already: leave them 1, or jobs 1")
     threads = max(torch.get_num_threads() // max(min(jobs, len(plans)), 1), 1)
     waiting = list(plans)
-    running: dict[str, Beside] = {}
+    running: dict[str, Worker] = {}
     failed: dict[str, str] = {}
     handed_on = False
 
@@ -98,15 +98,15 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
     return failed
 
 
-def _start(plan: Planned, threads: int) -> Beside:
-    return start(_train, replace(plan.config, threads=plan.config.threads or threads), plan.resume)
+def _start(plan: Planned, threads: int) -> Worker:
+    return start_worker(_train, replace(plan.config, threads=plan.config.threads or threads), plan.resume)
 
 
 def why_failed(error: Exception, run: Path) -> str:
     """What a user did wrong says itself; of anything else the kind is said, and where the rest is written."""
     if isinstance(error, UserError):
         return str(error)
-    with suppress(OSError, UserError), whole_file(run / FAILED) as temporary:
+    with suppress(OSError, UserError), atomic_write(run / FAILED) as temporary:
         temporary.write_text("".join(traceback.format_exception(error)))
     return f"{type(error).__name__}: {error} (the rest is in {run / FAILED})"
 

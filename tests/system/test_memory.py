@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from gra2seq.memory import SELDOM
+from gra2seq.system.memory import GC_THRESHOLD
 
 PROGRAMME = """
 import contextlib, gc, sys
@@ -21,4 +21,4 @@ def test_a_programme_looks_for_rings_seldom_and_ends_without_looking():
     """Also when it ends with an error; importing alone changes nothing."""
     for words in (["--help"], ["heal", "no-such-file.svg"]):
         done = subprocess.run([sys.executable, "-c", PROGRAMME, *words], capture_output=True, text=True, check=True)
-        assert done.stderr.splitlines()[-1] == f"True 0 {SELDOM} True"
+        assert done.stderr.splitlines()[-1] == f"True 0 {GC_THRESHOLD} True"

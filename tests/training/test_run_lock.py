@@ -12,17 +12,17 @@ from tiny import TINY, command, run
 from gra2seq.errors import UserError
 from gra2seq.options import options
 from gra2seq.training import loop, manifest
-from gra2seq.training.alone import alone
 from gra2seq.training.loop import read_metrics, train
+from gra2seq.training.run_lock import lock_run
 
 AT_WORK = "another training is at work in"
 PROBE = """
 import sys
 from pathlib import Path
 from gra2seq.errors import UserError
-from gra2seq.training.alone import alone
+from gra2seq.training.run_lock import lock_run
 try:
-    with alone(Path(sys.argv[1])):
+    with lock_run(Path(sys.argv[1])):
         print("free")
 except UserError as error:
     print(error)
@@ -51,20 +51,20 @@ def test_a_second_training_is_refused_until_the_first_is_gone(tmp_path, config):
             assert [row["step"] for row in read_metrics(folder)[:steps]] == list(range(1, steps + 1)), "no log is cut"
         finally:
             first.kill()
-    with alone(folder):
+    with lock_run(folder):
         pass  # at once: its worker, which lives on for seconds, holds nothing
 
 
 def test_a_process_is_not_let_into_its_own_folder_twice(tmp_path):
-    with alone(tmp_path):
+    with lock_run(tmp_path):
         (tmp_path / "a").mkdir()
-        with pytest.raises(UserError, match=AT_WORK), alone(tmp_path / "a" / ".."):
+        with pytest.raises(UserError, match=AT_WORK), lock_run(tmp_path / "a" / ".."):
             raise AssertionError("two trainings in one folder")
-        with alone(tmp_path / "other"):
+        with lock_run(tmp_path / "other"):
             pass
         assert AT_WORK in seen_by_another(tmp_path), "the first one keeps its lock"
     assert seen_by_another(tmp_path) == "free\n"
-    with alone(tmp_path):
+    with lock_run(tmp_path):
         pass
 
 
@@ -78,21 +78,21 @@ def test_a_place_without_locks_can_be_trained_in(tmp_path, monkeypatch):
     def none_left(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(fcntl, "lockf", none_left)
-    with alone(tmp_path / "run"):
+    monkeypatch.setattr(fcntl, "flock", none_left)
+    with lock_run(tmp_path / "run"):
         (tmp_path / "run" / "config.json").touch()
     assert (tmp_path / "run").exists()
 
 
 def test_only_a_folder_that_was_made_for_the_lock_goes_with_it(tmp_path):
-    with alone(tmp_path / "new"):
+    with lock_run(tmp_path / "new"):
         pass
     assert not (tmp_path / "new").exists()
     (tmp_path / "old").mkdir()
-    with alone(tmp_path / "old"):
+    with lock_run(tmp_path / "old"):
         pass
     assert (tmp_path / "old").exists()
-    with alone(tmp_path / "used"):
+    with lock_run(tmp_path / "used"):
         (tmp_path / "used" / "config.json").touch()
     assert (tmp_path / "used" / "config.json").exists()
 
