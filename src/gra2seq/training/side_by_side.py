@@ -68,18 +68,18 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
                         running[name] = _start(plans[name], threads)
                     except OSError as error:
                         fail(name, f"no process for it: {error}")
-                wait([end for one in running.values() for end in (one.said, one.process.sentinel)], LOOK_EVERY)
+                wait([end for one in running.values() for end in (one.connection, one.process.sentinel)], LOOK_EVERY)
                 for name, one in list(running.items()):
                     ended = not one.process.is_alive()  # asked before it is heard, so that its last word is
-                    for said in one.heard():
-                        if isinstance(said, Report):
-                            watch(name, said)
+                    for message in one.messages():
+                        if isinstance(message, Report):
+                            watch(name, message)
                         elif not handed_on:
-                            fail(name, said)
+                            fail(name, message)
                     if ended:
                         del running[name]
                         if one.process.exitcode and name not in failed and not handed_on:
-                            fail(name, f"its process ended with {one.ending}")
+                            fail(name, f"its process ended with {one.exit_reason}")
                 if stopping.asked and not handed_on:
                     handed_on = True
                     waiting.clear()
@@ -111,12 +111,12 @@ def why_failed(error: Exception, run: Path) -> str:
     return f"{type(error).__name__}: {error} (the rest is in {run / FAILED})"
 
 
-def _train(config: RunConfig, resume: bool, told: Connection) -> None:
+def _train(config: RunConfig, resume: bool, connection: Connection) -> None:
     """What a process does: it tells every report, and in the end what went wrong, if anything did."""
 
     def watch(report: Report) -> None:
         try:
-            told.send(report)
+            connection.send(report)
         except OSError:  # the command that began this training is gone: save, and end
             signal.raise_signal(signal.SIGTERM)
 
@@ -128,4 +128,4 @@ def _train(config: RunConfig, resume: bool, told: Connection) -> None:
     except Exception as error:  # whatever it is, it is this training's
         why = why_failed(error, Path(config.run))
     with suppress(OSError):
-        told.send(why)
+        connection.send(why)
