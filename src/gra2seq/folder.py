@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
+from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
 from gra2seq.errors import UserError
 from gra2seq.model import Model
-from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
 from gra2seq.models.registry import build, build_network, preparation_of
 from gra2seq.system.atomic_files import readable_os_errors
 from gra2seq.training.checkpoint import (

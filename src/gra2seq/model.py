@@ -295,6 +295,50 @@ class Model:
         )
         return [self.place(one, damage, drawing.keep_lines) for one, damage in zip(drawn, every, strict=True)]
 
+    def complete(
+        self,
+        sketches: Sketch | Sequence[Sketch],
+        *,
+        samples: int = 1,
+        frame: Frames | None = None,
+        drawing: DrawingConfig | None = None,
+        **options: Any,
+    ) -> Sketch | list[Sketch]:
+        """Go on where the pen has stopped: the strokes stay, and the decoder draws what may follow them.
+
+        `frame` is the box of the finished drawing, where it is known. With several samples a sketch's drawings follow
+        each other; a single sketch and sample comes back as a single sketch.
+        """
+        single = isinstance(sketches, Sketch)
+        chosen = replace(self.changed_drawing(drawing, options), infill=samples)
+        damages = self.damages([sketches] if isinstance(sketches, Sketch) else sketches, frame=frame)
+        done = [one for many in self.infilled(damages, samples, chosen) for one in many]
+        return done[0] if single and samples == 1 else done
+
+    def morph(
+        self,
+        first: Sketch,
+        second: Sketch,
+        steps: int = 9,
+        *,
+        drawing: DrawingConfig | None = None,
+        **options: Any,
+    ) -> list[Sketch]:
+        """`steps` drawings on the way from one to the other: their codes are blended, their frames as well."""
+        if not 2 <= steps <= 1000:
+            raise UserError(f"steps={steps} must be from 2 to 1000")
+        damages = self.damages([first, second])
+        share = np.linspace(0, 1, steps)
+        codes = blended(*self._encode(damages), share)
+        drawn = self.draw(codes, drawing=drawing, first=np.zeros(steps, np.int64), **options)
+        middles = np.stack([damage.middle for damage in damages])
+        sides = np.array([damage.side for damage in damages])
+        weights = np.stack([1 - share, share], axis=1)
+        return [
+            Sketch(one.points / BOX * (weight @ sides) + weight @ middles, one.lengths)
+            for one, weight in zip(drawn, weights, strict=True)
+        ]
+
     def infilled(self, damages: Sequence[Damage], samples: int, drawing: DrawingConfig) -> list[list[Sketch]]:
         """`samples` different drawings of each damage: the visible strokes, and sampled lines where they are missing."""
         return [
@@ -367,6 +411,12 @@ class Model:
             return Sketch(np.zeros((1, 2), np.float32), np.array([1]))
         array[:, :2] *= self.preparation.scale
         return from_stroke5(array)
+
+
+def blended(first: Floats, second: Floats, share: NDArray[np.floating]) -> Floats:
+    """(n, code) codes on the straight line from one code to the other."""
+    codes: Floats = (first + share[:, None] * (second - first)).astype(np.float32)
+    return codes
 
 
 def _own_number(damage: Damage) -> int:

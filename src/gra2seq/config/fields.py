@@ -16,7 +16,7 @@ KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or
 
 def option(
     default: Any,
-    help: str,  # noqa: A002  (the name that typer and argparse use)
+    help: str,
     *,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -35,7 +35,9 @@ def option(
         "choices": tuple(choices),
         "free": free,
     }
-    return dataclasses.field(default=default, metadata={name: value for name, value in metadata.items() if value is not None})
+    return dataclasses.field(
+        default=default, metadata={name: value for name, value in metadata.items() if value is not None}
+    )
 
 
 def convert(name: str, value: Any, kind: Any) -> Any:

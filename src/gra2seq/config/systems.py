@@ -38,7 +38,10 @@ SYSTEMS: dict[str, System] = {
     "sketch-lattice+": System(
         "Zang et al., AAAI 2023",
         ("lattice patches",),
-        {"preparation": _HEALER_CANVAS, "model": {"channels": _HEALER_CHANNELS, "links": "within-reach", "normalise": "none"}},
+        {
+            "preparation": _HEALER_CANVAS,
+            "model": {"channels": _HEALER_CHANNELS, "links": "within-reach", "normalise": "none"},
+        },
     ),
     "sp-gra2seq": System("Zang et al., AAAI 2023", ("patches",)),
     "dc-gra2seq": System(

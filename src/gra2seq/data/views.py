@@ -25,8 +25,6 @@ from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
 from gra2seq.sketch.strokes import BOX, DOWN, END, UP, Doubles, Floats, Ints
 
 
-
-
 @dataclass(frozen=True, eq=False)
 class Seen:
     """Damaged drawings on their way into a batch; views share what is drawn of them."""
@@ -260,5 +258,3 @@ def stroke_rows(points: Doubles, lengths: Ints, scale: float, length: int) -> Fl
     rows[last, DOWN], rows[last, UP] = 0, 1
     rows[1 + count :, END] = 1
     return rows
-
-

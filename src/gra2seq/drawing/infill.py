@@ -175,7 +175,7 @@ def _advance(lane: Lane, moves: NDArray[np.float32], number: int, max_rows: int)
     """The next row (5,) of a lane."""
     lane.rows += 1
     if lane.mode == GIVEN:
-        return _given_row(lane)
+        return _given_row(lane, moves[number, 0])
     if lane.rows > max_rows:
         lane.finish_line()
         lane.mode = DONE
@@ -183,8 +183,11 @@ def _advance(lane: Lane, moves: NDArray[np.float32], number: int, max_rows: int)
     return _gap_row(lane, moves[number, 0]) if lane.mode == GAP else _free_row(lane, moves[number])
 
 
-def _given_row(lane: Lane) -> NDArray[np.float32]:
-    """One point further along the piece; at its end, into the gap or to the next piece."""
+def _given_row(lane: Lane, sampled: NDArray[np.float32]) -> NDArray[np.float32]:
+    """One point further along the piece; at its end, into the gap or to the next piece.
+
+    Without a region the end of the drawing is missing: whether its last stroke goes on is sampled.
+    """
     scene = lane.scene
     points = scene.pieces[lane.piece]
     offset = lane.move_to(points[lane.place])
@@ -192,6 +195,9 @@ def _given_row(lane: Lane) -> NDArray[np.float32]:
     if 0 <= lane.place < len(points):
         return _row(offset, DOWN)
     end = scene.end_of(lane.piece, lane.direction)
+    if not scene.region and len(lane.visited) == len(scene.pieces) and sampled[DOWN] > 0:
+        lane.mode, lane.gap_rows, lane.line = FREE, 0, [lane.pen]
+        return _row(offset, DOWN)
     if end is None or end in lane.joined:
         lane.next_piece()
         return _row(offset, UP)

@@ -10,7 +10,6 @@ from gra2seq.data.batches import Batch
 from gra2seq.errors import UserError
 from gra2seq.nn.picture_cnn import keep_size
 
-
 HIDDEN = 512  # of its two hidden layers; a random number for each drops it or not
 SIDE = 225  # pixels of the pictures it sees
 

@@ -173,7 +173,7 @@ def one_each(values: Any, count: int, what: str) -> list[Any]:
     if _is_box_list(values) if what == "holes" else _is_box(values):
         return [values] * count
     each = list(values)
-    fits = (_is_box_list if what == "holes" else _is_box)
+    fits = _is_box_list if what == "holes" else _is_box
     if len(each) != count or not all(value is None or fits(value) for value in each):
         form = "a list of (x, y, width, height)" if what == "holes" else "(x, y, width, height)"
         raise UserError(f"{what} must be {form}, or a list of such for each of {count} sketches")
@@ -202,5 +202,3 @@ def _name(sketch: Sketch) -> str:
 
 def _numbers(box: Sequence[float]) -> str:
     return ",".join(f"{number:g}" for number in box)
-
-

@@ -83,5 +83,3 @@ class MaskNoise:
                 return MaskNoise(file.get_tensor("numbers"), int(file.metadata()["seed"]))
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path} does not hold mask noise ({error}): make it anew") from error
-
-

@@ -192,9 +192,7 @@ def save_run(
     save_checkpoint(run / LAST, model, optimizer, vars(state), average)
 
 
-def load_run(
-    run: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None = None
-) -> Progress:
+def load_run(run: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None = None) -> Progress:
     """Fill network, optimiser and mean from the run's last checkpoint; returns its place in the run."""
     state = load_checkpoint(run / LAST, model, optimizer, average)
     try:

@@ -19,9 +19,7 @@ TITLES = ("original", "damaged", "healed", "redrawn")
 
 def write_gallery(path: Path, model: Model, sketches: Sequence[Sketch], seed: int) -> None:
     """A row a sketch. The damage is that of training."""
-    damages = [
-        model.preparation.damage.draw(sketch, generator(seed, number)) for number, sketch in enumerate(sketches)
-    ]
+    damages = [model.preparation.damage.draw(sketch, generator(seed, number)) for number, sketch in enumerate(sketches)]
     damaged = [damaged_picture(damage, model.preparation.canvas) for damage in damages]
     healed = model.heal_damages(damages)
     redrawn = model.redraw(sketches)

@@ -96,9 +96,7 @@ def _fabric(config: RunConfig) -> Fabric:
 class Trainer:
     """One process of a training: its network, optimiser, data and place in the run."""
 
-    def __init__(
-        self, config: RunConfig, dataset: Dataset, fabric: Fabric, resume: bool, watch: Watch | None
-    ) -> None:
+    def __init__(self, config: RunConfig, dataset: Dataset, fabric: Fabric, resume: bool, watch: Watch | None) -> None:
         self.config, self.training, self.fabric, self.watch = config, config.training, fabric, watch
         self.run, self.state = Path(config.run), Progress()
         torch.manual_seed(config.seed)
@@ -163,7 +161,9 @@ class Trainer:
             checkpoint.write_json(self.run / TEST, figures)  # its accuracy is the ceiling of every Rec it gives
         self.fabric.barrier()
         if self.fabric.is_global_zero and self.state.finished and not kept:  # behind the barrier: nobody waits for one
-            raise UserError(f"{self.run}: no validation gave a finite loss, so no weights were kept: lower learning_rate")
+            raise UserError(
+                f"{self.run}: no validation gave a finite loss, so no weights were kept: lower learning_rate"
+            )
         return self.run
 
     def _steps(self, stopping: Stopping) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import torch
 
-from gra2seq.errors import UserError
 from gra2seq.config.run import RunConfig
+from gra2seq.errors import UserError
 from gra2seq.system.atomic_files import atomic_write
 from gra2seq.system.processes import Worker, start_worker
 from gra2seq.training.loop import Stopped, train
