@@ -91,7 +91,7 @@ class Model:
         Codes of damaged drawings are repaired unless `repair` is False.
         """
         if isinstance(sketches, Sketch | Damage):
-            return self._encode(self.damages([sketches], holes, frame), repair)[0]
+            return np.asarray(self._encode(self.damages([sketches], holes, frame), repair)[0])
         return self._encode(self.damages(sketches, holes, frame), repair)
 
     def damages(self, sketches: Sequence[Drawable], holes: Holes = (), frame: Frames | None = None) -> list[Damage]:
@@ -229,6 +229,10 @@ class Model:
             return self.heal_damages(self.damages([sketches]), **options)[0]
         return self.heal_damages(self.damages(sketches), **options)
 
+    @overload
+    def heal(self, sketches: Sequence[Drawable], **options: Any) -> list[Sketch]: ...
+    @overload
+    def heal(self, sketches: Drawable, **options: Any) -> Sketch | list[Sketch]: ...
     def heal(
         self,
         sketches: Drawable | Sequence[Drawable],
@@ -329,7 +333,8 @@ class Model:
             raise UserError(f"steps={steps} must be from 2 to 1000")
         damages = self.damages([first, second])
         share = np.linspace(0, 1, steps)
-        codes = blended(*self._encode(damages), share)
+        start, stop = self._encode(damages)
+        codes = blended(start, stop, share)
         drawn = self.draw(codes, drawing=drawing, first=np.zeros(steps, np.int64), **options)
         middles = np.stack([damage.middle for damage in damages])
         sides = np.array([damage.side for damage in damages])
@@ -368,7 +373,8 @@ class Model:
     def place(self, drawn: Sketch, damage: Damage, keep: bool = False) -> Sketch:
         """A drawing of the model in the frame of the damage; with `keep`, its lost region beside the visible lines."""
         visible = damage.visible
-        healed = Sketch(damage.denormalised(drawn.points / BOX), drawn.lengths, visible.category, visible.key)
+        points = damage.denormalised(drawn.points / BOX).astype(np.float32)
+        healed = Sketch(points, drawn.lengths, visible.category, visible.key)
         return keep_lines(damage, healed) if keep and damage.lost else healed
 
     def graph(

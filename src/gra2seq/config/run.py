@@ -53,5 +53,5 @@ class RunConfig:
             raise UserError("objective=repair-codes trains the code repair, which code_repair=false leaves out")
         if self.training.objective != "reconstruct" and not self.start:
             raise UserError(
-                f"objective={self.training.objective} goes on with a trained model: say which with start=RUN, or package"
+                f"objective={self.training.objective} needs a trained model: say which with start=RUN, or start=package"
             )

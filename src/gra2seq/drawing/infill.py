@@ -167,8 +167,7 @@ class _Moves:
             pen_temperature=max(drawing.temperature, drawing.min_pen_temperature),
             linear_sigma=drawing.sigma_temperature == "linear",
         )
-        found: NDArray[np.float32] = sampled.expand(-1, CANDIDATES, -1).cpu().numpy()
-        return found
+        return np.asarray(sampled.expand(-1, CANDIDATES, -1).cpu().numpy())
 
 
 def _advance(lane: Lane, moves: NDArray[np.float32], number: int, max_rows: int) -> NDArray[np.float32]:
@@ -179,7 +178,7 @@ def _advance(lane: Lane, moves: NDArray[np.float32], number: int, max_rows: int)
     if lane.rows > max_rows:
         lane.finish_line()
         lane.mode = DONE
-        return moves[number, 0]
+        return np.asarray(moves[number, 0])
     return _gap_row(lane, moves[number, 0]) if lane.mode == GAP else _free_row(lane, moves[number])
 
 
@@ -246,11 +245,11 @@ def _free_row(lane: Lane, moves: NDArray[np.float32]) -> NDArray[np.float32]:
     if not lane.line:  # the pen is up: a new stroke begins, inside of the region
         if moves[0, END] > 0:
             lane.mode = DONE
-            return moves[0]
+            return np.asarray(moves[0])
         begins = [sampled for sampled in moves if scene.contains(start + sampled[:2]) and not sampled[END]]
         if not begins:
             lane.mode = DONE
-            return moves[0]
+            return np.asarray(moves[0])
         offset = lane.move_to(start + begins[0][:2])
         if begins[0][DOWN] > 0:
             lane.line, lane.gap_rows = [lane.pen], 0

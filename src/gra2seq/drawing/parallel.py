@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from gra2seq.errors import UserError
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.memory import keep_freed_memory, tune_garbage_collector
-from gra2seq.system.processes import Worker, cores, ctrl_c_blocked, start_worker
+from gra2seq.system.processes import Worker, available_cores, ctrl_c_blocked, start_worker
 
 if TYPE_CHECKING:  # torch is imported when the other processes have been started
     from gra2seq.model import Model
@@ -28,7 +28,7 @@ REPORT_EVERY = 0.3  # seconds
 
 def jobs_for(drawings: int) -> int:
     """The number of processes that heal so many drawings soonest."""
-    return max(min(cores(), MAX_JOBS, drawings // MIN_DRAWINGS), 1)
+    return max(min(available_cores(), MAX_JOBS, drawings // MIN_DRAWINGS), 1)
 
 
 class ParallelHealer:
@@ -41,7 +41,7 @@ class ParallelHealer:
     def __init__(self, model: Path | None, sketches: Sequence[Sketch], jobs: int, **options: Any) -> None:
         self.options, self.samples = options, options.get("samples", 1)
         self.jobs = min(jobs, len(sketches))
-        self.threads = max(cores() // max(self.jobs, 1), 1)
+        self.threads = max(available_cores() // max(self.jobs, 1), 1)
         self.model, self.sketches = model, sketches
         self.workers: list[Worker] = []
 
@@ -75,7 +75,7 @@ class ParallelHealer:
     def heal(self, model: Model, progress: Callable[[int, int], None] = lambda *_: None) -> list[Sketch]:
         """All sketches, healed, in their order."""
         if not self.workers:
-            return list(model.heal(self.sketches, progress=progress, **self.options))
+            return model.heal(self.sketches, progress=progress, **self.options)
         import torch
 
         total, done = len(self.sketches) * self.samples, [0] * self.jobs
@@ -90,7 +90,7 @@ class ParallelHealer:
         before = torch.get_num_threads()
         torch.set_num_threads(self.threads)
         try:
-            healed[0] = list(model.heal(self.sketches[:: self.jobs], progress=report, **self.options))
+            healed[0] = model.heal(self.sketches[:: self.jobs], progress=report, **self.options)
         finally:
             torch.set_num_threads(before)
         while len(healed) < self.jobs:

@@ -54,6 +54,7 @@ class SketchANet(nn.Module):
         return logits
 
     def forward(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        assert batch.labels is not None
         logits = self.logits(batch.views["picture"], batch.noise if self.training else None)
         right = (logits.argmax(dim=-1) == batch.labels).float().mean()
         return {"category": F.cross_entropy(logits, batch.labels)}, {"accuracy": right}

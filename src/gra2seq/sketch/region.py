@@ -175,8 +175,8 @@ def _touched(sketch: Sketch, region: Region) -> Flags:
         return np.zeros(len(sketch.lengths), bool)
     low, high = (reduce.reduceat(sketch.points, sketch.starts, axis=0) for reduce in (np.minimum, np.maximum))
     left, top, right, bottom = region.bounds
-    touched: Flags = ((low <= (right, bottom)) & (high >= (left, top))).all(axis=1)
-    return touched
+    meets = (low <= (right, bottom)) & (high >= (left, top))
+    return np.asarray(meets.all(axis=1), np.bool_)
 
 
 def _with_crossings(stroke: Doubles, region: Region) -> tuple[Doubles, Flags]:
