@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from gra2seq.errors import UserError
 from gra2seq.model import Model
 from gra2seq.models import build, network_of
 from gra2seq.options import IN_USE, Options, as_dict, options
-from gra2seq.system.atomic_files import readable_os_errors
+from gra2seq.system.atomic_files import atomic_folder
 from gra2seq.training.checkpoint import (
     CONFIG,
     LAST,
@@ -26,7 +27,8 @@ from gra2seq.training.checkpoint import (
 from gra2seq.training.manifest import scale_of
 
 SHIPPED = Path(__file__).parent / "shipped"  # its model card is README.md there
-PACKED = (CONFIG, WEIGHTS, "README.md")  # files of a model to give away
+CARD = "README.md"
+PACKED = (CONFIG, WEIGHTS, CARD)  # files of a model to give away
 
 
 def model_folder(path: str | Path | None) -> Path:
@@ -73,10 +75,11 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
     chosen = options({**as_dict(trained), **changes, "run": Options.run, "data": "", "start": ""})
     config = {**read_json(run / CONFIG, "model configuration"), "options": as_dict(chosen)}
     progress = read_progress(run / WEIGHTS)
-    with readable_os_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-    save_weights(out / WEIGHTS, network, progress, half=True)
-    write_json(out / CONFIG, config)
+    with atomic_folder(out, replace=True) as folder:  # weights and configuration change together
+        if (out / CARD).exists():
+            shutil.copy2(out / CARD, folder / CARD)
+        save_weights(folder / WEIGHTS, network, progress, half=True)
+        write_json(folder / CONFIG, config)
     return out
 
 
