@@ -113,6 +113,11 @@ def test_a_folder(folder: Path, cache: Path) -> None:
     assert len(dataset.store) == 30
 
 
+def test_hidden_files_of_a_folder_are_skipped(folder: Path, cache: Path) -> None:
+    (folder / ".cat.ndjson.gz").write_bytes(b"half a file")
+    assert len(open_dataset(folder, cache=cache).store) == 30
+
+
 def test_only_the_files_of_the_chosen_categories_are_read(folder: Path, cache: Path) -> None:
     dataset = open_dataset(folder, categories=["pig", "cat"], train_limit=3, valid_limit=1, cache=cache)
     assert dataset.store.categories == ("cat", "pig")

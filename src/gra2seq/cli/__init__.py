@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 from gra2seq.cli.common import app, say
-from gra2seq.errors import UserError
+from gra2seq.cli.terminal import discard_output, escape_what_cannot_be_encoded
+from gra2seq.errors import MAX_PRINTED, UserError, printable
 from gra2seq.system.memory import keep_freed_memory, skip_collection_at_exit, tune_garbage_collector
 
 # isort: off
@@ -46,13 +47,23 @@ def _fits(word: str, option: str) -> bool:
 
 
 def main() -> None:
-    """Entry point: errors a user can mend are one line and exit code 2; a Ctrl-C is 130."""
+    """Entry point: errors that a user can correct are one line and exit code 2; a Ctrl-C is 130."""
     keep_freed_memory()
     tune_garbage_collector()
+    escape_what_cannot_be_encoded()
     try:
-        app(several(sys.argv[1:]))
+        try:
+            app(several(sys.argv[1:]))
+        finally:
+            sys.stdout.flush()  # now, while an error can still be told
     except UserError as error:
-        say.print(f"gra2seq: {error}", style="red")
+        say.print(f"gra2seq: {printable(str(error), MAX_PRINTED)}", style="red")
+        sys.exit(2)
+    except OSError as error:  # readers and writers of files have errors of their own
+        discard_output()
+        say.print(
+            f"gra2seq: cannot write to {error.filename or 'standard output'}: {error.strerror or error}", style="red"
+        )
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

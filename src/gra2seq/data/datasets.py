@@ -216,7 +216,8 @@ def drawing_files(sources: Iterable[Path], categories: Sequence[str] | None = No
 
 
 def _files_in(folder: Path, categories: Sequence[str] | None) -> list[Path]:
-    paths = sorted(path for path in folder.iterdir() if path.name.endswith(files.READABLE) and path.is_file())
+    shown = (path for path in folder.iterdir() if not path.name.startswith("."))
+    paths = sorted(path for path in shown if path.name.endswith(files.READABLE) and path.is_file())
     if not paths:
         raise UserError(f"{folder} holds no drawing file ({', '.join(files.READABLE)})")
     by_category: dict[str, list[Path]] = {}
