@@ -15,7 +15,7 @@ import pytest
 
 from gra2seq.data.store import BLOCK_SKETCHES, SPLITS, Store, unknown_name, write_store
 from gra2seq.errors import UserError
-from gra2seq.sketch.files import Record
+from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch, to_stroke3
 
 

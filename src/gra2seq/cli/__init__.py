@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gra2seq.cli.common import app, say
@@ -50,7 +53,8 @@ def main() -> None:
     keep_freed_memory()
     tune_garbage_collector()
     try:
-        app(several(sys.argv[1:]))
+        with _written_out():
+            app(several(sys.argv[1:]))
     except UserError as error:
         say.print(f"gra2seq: {error}", style="red")
         sys.exit(2)
@@ -58,3 +62,27 @@ def main() -> None:
         sys.exit(130)
     finally:
         skip_collection_at_exit()
+
+
+@contextmanager
+def _written_out() -> Iterator[None]:
+    """Standard output on a full disk is one clear line; if nobody reads it any more, as with `| head`, it just ends."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        sys.exit(128 + 13)  # as if ended by SIGPIPE
+    except OSError as error:
+        if error.filename is not None:  # not an error of writing to an open file
+            raise
+        _drop_output()
+        reason = error.strerror or str(error)
+        raise UserError(f"cannot write the output: {reason}; free some space or write it elsewhere") from error
+
+
+def _drop_output() -> None:
+    """Python flushes standard output once more when it ends, and would report the same error again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.files import Record
+from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_folder
 
@@ -114,7 +114,7 @@ class Store(Sequence[Sketch]):
     def records(self) -> Iterator[Record]:
         """Everything in file order, as `write_store` takes it."""
         for index in range(len(self)):
-            yield self.split(index), self[index]
+            yield Record(self.split(index), self[index])
 
     @cached_property
     def point_counts(self) -> Indices:

@@ -12,7 +12,7 @@ from gra2seq.data.batches import Recipe, as_learnt
 from gra2seq.model import Model
 from gra2seq.sketch.canvas import grey_view
 from gra2seq.sketch.masking import Hole, damage, wiped
-from gra2seq.sketch.picture import PAPER, Picture, contact_sheet, write_png
+from gra2seq.sketch.render import BLANK_VALUE, Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
 
 TITLES = ("original", "damaged", "healed", "redrawn")
@@ -42,4 +42,4 @@ def damaged_picture(
     canvas = recipe.canvas
     seen = as_learnt(sketch, recipe)
     pixels = wiped(damage(seen, canvas, draws, probability, nodes=recipe.nodes, holes=holes))
-    return np.asarray(PAPER - grey_view(pixels, canvas, size), np.uint8)
+    return np.asarray(BLANK_VALUE - grey_view(pixels, canvas, size), np.uint8)

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from some_sketches import ANY, WHOLE, assert_same, calm, sketches
 
 from gra2seq.errors import UserError
-from gra2seq.sketch import npz, pickled
-from gra2seq.sketch.npz import read_npz, write_npz
-from gra2seq.sketch.pickled import unpickle_arrays
+from gra2seq.formats import npz
+from gra2seq.formats.npz import SPLITS, write_npz
+from gra2seq.formats.opening import Limits
+from gra2seq.formats.safe_pickle import PickledArrays
 from gra2seq.sketch.strokes import Sketch, to_stroke3
+from sketch.some_sketches import ANY, WHOLE, assert_same, calm, sketches
 
 CAT = Sketch.from_strokes([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
 
@@ -40,6 +41,18 @@ def archive(path: Path, pickle_bytes: bytes, name: str = "train.npy", shape: str
     return path
 
 
+def read_npz(path: Path) -> dict[str, list[Sketch]]:
+    """The sketches by split."""
+    splits: dict[str, list[Sketch]] = {split: [] for split in SPLITS}
+    for split, sketch in npz.read_npz(path):
+        splits[split].append(sketch)
+    return splits
+
+
+def unpickle_arrays(data: bytes) -> list[np.ndarray]:
+    return list(PickledArrays(io.BytesIO(data)))
+
+
 # Written and read again
 
 
@@ -49,7 +62,6 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, train: list[Sketch
     path = tmp_path_factory.mktemp("npz") / "out.npz"
     write_npz(path, {"train": train, "test": test})
     again = read_npz(path)
-    assert list(again) == ["train", "valid", "test"]
     assert again["valid"] == []
     for one, other in zip([*train, *test], [*again["train"], *again["test"]], strict=True):
         np.testing.assert_array_equal(one.lengths, other.lengths)
@@ -188,7 +200,7 @@ def protocol_4(module: str, name: str, rest: bytes) -> bytes:
         (protocol_4("numpy", "dtype", b"."), "is not an array of arrays"),
         (protocol_4("numpy", "dtype", b"K\x01b."), "damaged, or no arrays of numbers"),
         (protocol_4("numpy", "ndarray", b")R."), "damaged, or no arrays of numbers"),
-        (b"\x80\x02" + b")" + b"\x85" * 100_000 + b".", "is not an array of arrays"),
+        (b"\x80\x02" + b")" + b"\x85" * 40_000 + b".", "is not an array of arrays"),
     ],
 )
 def test_every_other_trick_is_refused(data: bytes, reason: str) -> None:
@@ -225,10 +237,9 @@ def test_a_shape_that_lies_is_refused() -> None:
             unpickle_arrays(data.replace(b"K\x07K\x03\x86", lie))
 
 
-def test_a_pickle_of_endless_steps_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pickled, "MAX_OPCODES", 100)
-    with pytest.raises(UserError, match="more than 100 steps"):
-        unpickle_arrays(b"\x80\x02" + b"]" * 1000 + b".")
+def test_a_pickle_of_endless_lists_is_refused() -> None:
+    with pytest.raises(UserError, match="more lists and tuples than arrays of numbers need"):
+        unpickle_arrays(b"\x80\x02" + b"]" * 100_000 + b".")
 
 
 def test_a_zip_bomb_is_refused_unopened(tmp_path: Path) -> None:
@@ -238,16 +249,15 @@ def test_a_zip_bomb_is_refused_unopened(tmp_path: Path) -> None:
     path = tmp_path / "bomb.npz"
     path.write_bytes(bomb.getvalue())
     start = time.process_time()
-    with pytest.raises(UserError, match="unpacks to more than 300 times its size"):
+    with pytest.raises(UserError, match="unpacks to more than 200 times its size"):
         read_npz(path)
     assert time.process_time() - start < 1
 
 
-def test_what_is_too_large_is_refused_unopened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_too_large_is_refused_unopened(tmp_path: Path) -> None:
     write_npz(tmp_path / "a.npz", {"train": [CAT]})
-    monkeypatch.setattr(npz, "MAX_BYTES", 100)
-    with pytest.raises(UserError, match=r"unpacks to .* MB are read: split it"):
-        read_npz(tmp_path / "a.npz")
+    with pytest.raises(UserError, match=r"holds more than 0 MB: split it, or if you trust it .* larger max_bytes"):
+        list(npz.read_npz(tmp_path / "a.npz", Limits(max_bytes=100)))
 
 
 # Damaged and foreign files
@@ -263,7 +273,7 @@ def test_a_cut_or_changed_file_is_refused_or_read_right(tmp_path: Path) -> None:
             read_npz(path)
     for place in range(0, len(whole), 3):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
-        with suppress(UserError, KeyError):  # refused, or a split lost its name
+        with suppress(UserError, IndexError):  # refused, or a split lost its name
             assert_same(read_npz(path)["test"][0], CAT, names=False)  # a byte that says nothing, as a time
 
 

@@ -1,9 +1,12 @@
-"""Points with a pressure, several files that are all written or none, targets that are checked before the work."""
+"""Points with a pressure, sets of files written completely or not at all, targets checked before the work."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +16,9 @@ import pytest
 
 import gra2seq
 from gra2seq.errors import UserError
-from gra2seq.sketch import files, npz
-from gra2seq.sketch.files import check_target, read, write
-from gra2seq.sketch.picture import contact_sheet, printable
+from gra2seq.formats import files, npz
+from gra2seq.formats.files import check_target, read, write
+from gra2seq.sketch.render import contact_sheet, printable
 from gra2seq.sketch.strokes import Sketch, from_polylines
 
 CAT = Sketch.from_strokes([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7")
@@ -25,7 +28,7 @@ PEN = [[[10 * i, 5 * i * i, 0.5] for i in range(50)], [[1, 2, 0.3], [3, 4, 0.6]]
 def points(path: Path, drawing: object, bare: bool = False) -> list[list[float]]:
     content = json.dumps(drawing if bare else {"drawing": drawing})
     path.write_text(content + "\n")
-    ((_, sketch),) = read(path)
+    (sketch,) = read(path)
     return sketch.points.tolist()
 
 
@@ -36,7 +39,7 @@ def points(path: Path, drawing: object, bare: bool = False) -> list[list[float]]
 def test_a_pen_s_pressure_is_left_out(tmp_path: Path, name: str, bare: bool) -> None:
     expected = [point[:2] for stroke in PEN for point in stroke]
     assert points(tmp_path / name, PEN, bare) == expected
-    ((_, sketch),) = read(tmp_path / name)
+    (sketch,) = read(tmp_path / name)
     assert sketch.lengths.tolist() == [50, 2]
     timed = [[[*point, 17] for point in stroke] for stroke in PEN]
     assert points(tmp_path / name, timed, bare) == expected
@@ -80,7 +83,7 @@ def test_what_is_neither_is_refused(tmp_path: Path, drawing: object, message: st
 def test_points_have_no_part_labels(tmp_path: Path) -> None:
     (tmp_path / "a.ndjson").write_text(json.dumps({"drawing": PEN}))
     with pytest.raises(UserError, match="stroke 0 has no list of part labels"):
-        list(read(tmp_path / "a.ndjson", labels=True))
+        read(tmp_path / "a.ndjson", labels=True)
 
 
 def test_strokes_with_a_third_column() -> None:
@@ -118,64 +121,78 @@ def test_polylines_are_not_points() -> None:
 # Several files: all or none
 
 
-def contents(folder: Path) -> dict[str, str]:
-    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
-
-
-def test_a_folder_in_the_way_of_one_is_in_the_way_of_all(tmp_path: Path) -> None:
-    (tmp_path / "d-001.svg").mkdir()
-    with pytest.raises(UserError, match=r"d-001\.svg is a folder: remove it"):
+def test_an_existing_folder_is_never_written_over(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "mine.txt").write_text("what was here")
+    with pytest.raises(UserError, match=r"d exists already: name another"):
         write(tmp_path / "d.svg", [CAT] * 3)
-    assert [path.name for path in tmp_path.iterdir()] == ["d-001.svg"]
+    with pytest.raises(UserError, match=r"d exists already: name another"):
+        check_target(tmp_path / "d.svg", 3)
+    check_target(tmp_path / "d.svg", 1)
+    assert [path.name for path in tmp_path.rglob("*")] == ["d", "mine.txt"]
 
 
-def refuse(monkeypatch: pytest.MonkeyPatch, *names: str, unlink: bool = False) -> None:
-    """No file gets one of these names; with `unlink`, none loses its name either."""
-    replace, remove = Path.replace, Path.unlink
-
-    def rename(self: Path, target: Path) -> Path:
-        if Path(target).name in names:
-            raise OSError(5, "Input/output error")
-        return replace(self, target)
-
-    def lose(self: Path, missing_ok: bool = False) -> None:
-        if unlink and self.suffix == ".svg":
-            raise OSError(5, "Input/output error")
-        remove(self, missing_ok)
-
-    monkeypatch.setattr(Path, "replace", rename)
-    monkeypatch.setattr(Path, "unlink", lose)
-
-
-@pytest.mark.parametrize("broken", ["d-000.svg", "d-001.svg", "d-002.svg"])
-def test_a_rename_that_fails_half_way_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
-    for name in ("d-000.svg", "d-002.svg"):
-        (tmp_path / name).write_text("what was here")
-    before = contents(tmp_path)
-    refuse(monkeypatch, broken)
-    with pytest.raises(UserError, match=rf"cannot write .*{broken}: Input/output error. Nothing was changed"):
-        write(tmp_path / "d.svg", [CAT] * 3)
-    assert contents(tmp_path) == before
-    assert len(list(tmp_path.iterdir())) == 2, "nothing is left over"
-
-
-def test_what_cannot_be_undone_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    refuse(monkeypatch, "d-002.svg", unlink=True)
-    with pytest.raises(UserError, match=r"not all .* written, only .*d-000\.svg, .*d-001\.svg: check") as error:
-        write(tmp_path / "d.svg", [CAT] * 3)
-    assert "Nothing was changed" not in str(error.value)
-    assert sorted(contents(tmp_path)) == ["d-000.svg", "d-001.svg"]
-
-
-def test_several_files_are_replaced_and_readable_by_all_who_may(tmp_path: Path) -> None:
-    (tmp_path / "d-001.svg").write_text("what was here")
+def test_files_of_a_set_are_readable_by_all_who_may(tmp_path: Path) -> None:
     made = write(tmp_path / "d.svg", [CAT] * 3)
-    assert sorted(tmp_path.iterdir()) == made
     mask = os.umask(0)
     os.umask(mask)
     for path in made:
         assert "<svg" in path.read_text()
         assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+KILLED_WRITER = """
+import sys
+from gra2seq.formats.files import write
+from gra2seq.sketch.strokes import Sketch
+line = Sketch.from_strokes([[(0, 0), (n, 7)] for n in range(1, 50)])
+print("ready", flush=True)
+write(sys.argv[1], [line] * 300)
+"""
+
+
+def test_a_set_of_files_is_complete_or_absent_after_sigkill(tmp_path: Path) -> None:
+    states = []
+    for attempt in range(20):
+        target = tmp_path / f"all-{attempt}.svg"
+        process = subprocess.Popen([sys.executable, "-c", KILLED_WRITER, str(target)], stdout=subprocess.PIPE)
+        with process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(0.01 * attempt)
+            process.kill()
+        folder = tmp_path / f"all-{attempt}"
+        states.append(len(list(folder.iterdir())) if folder.exists() else 0)
+    assert set(states) <= {0, 300}
+    assert 0 in states, "none was killed while it wrote"
+    names = [path.name for path in tmp_path.iterdir()]
+    assert all(name.startswith((".", "all-")) for name in names), "what is left over is hidden"
+
+
+# Links, devices and pipes
+
+
+def test_a_symbolic_link_stays_and_its_target_is_written(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    for name in ("a.svg", "a.png", "a.ndjson", "a.ndjson.gz", "a.npz", "a.json"):
+        target, link = tmp_path / "real" / f"content-of-{name}.data", tmp_path / name
+        target.write_text("old")
+        link.symlink_to(target)
+        check_target(link)
+        assert write(link, CAT) == [link]
+        assert link.is_symlink()
+        assert target.read_bytes() == link.read_bytes() != b"old"
+        if name not in ("a.svg", "a.png"):
+            assert len(read(link)) == 1
+
+
+def test_links_that_lead_nowhere_and_pipes_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "loop.svg").symlink_to(tmp_path / "loop.svg")
+    os.mkfifo(tmp_path / "pipe.svg")
+    for name, message in (("loop.svg", "symbolic link that leads nowhere"), ("pipe.svg", "a device or a pipe")):
+        for action in (lambda path: check_target(path), lambda path: write(path, CAT)):
+            with pytest.raises(UserError, match=message):
+                action(tmp_path / name)
 
 
 # Targets
@@ -189,10 +206,10 @@ def test_a_target_is_told_how_many_will_come(tmp_path: Path) -> None:
             check_target(tmp_path / name, count)
     with pytest.raises(UserError, match="no drawing to put into it"):
         check_target(tmp_path / "a.ndjson", 0)
-    (tmp_path / "a-001.svg").mkdir()
+    (tmp_path / "a").mkdir()
     check_target(tmp_path / "a.svg")
     check_target(tmp_path / "a.svg", 1)
-    with pytest.raises(UserError, match=r"a-001\.svg is a folder"):
+    with pytest.raises(UserError, match=r"a exists already"):
         check_target(tmp_path / "a.svg", 2)
     assert len(list(tmp_path.iterdir())) == 1
 
