@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -341,6 +342,35 @@ def test_a_list_of_objects_is_many_drawings(tmp_path: Path) -> None:
 def test_bad_json(tmp_path: Path, content: str) -> None:
     with pytest.raises(UserError, match=r"a\.json: "):
         read(lines(tmp_path / "a.json", content))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        b"1",
+        b"123456",
+        b"1.5",
+        b'""',
+        b'"ab"',
+        b"[]",
+        b"[1]",
+        b"[[1]]",
+        b"{}",
+        b'{"a":1}',
+        b"[1,2]",
+        b"[[1,2],[3,4]]",
+        b"null",
+    ],
+)
+def test_the_memory_of_parsed_json_is_estimated_from_above(item: bytes) -> None:
+    text = b"[" + b",".join([item] * 20_000) + b"]"
+    json_strokes.parse_json(text)
+    tracemalloc.start()
+    value = json_strokes.parse_json(text)
+    used = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(value) == 20_000
+    assert used <= json_strokes.parsed_size(text) <= 60 * len(text)
 
 
 # Pictures

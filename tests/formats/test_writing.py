@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -141,32 +140,42 @@ def test_files_of_a_set_are_readable_by_all_who_may(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-KILLED_WRITER = """
-import sys
+KILL_WRITERS = """
+import os, signal, sys, time
 from gra2seq.formats.files import write
 from gra2seq.sketch.strokes import Sketch
+
 line = Sketch.from_strokes([[(0, 0), (n, 7)] for n in range(1, 50)])
-print("ready", flush=True)
-write(sys.argv[1], [line] * 300)
+
+def start(name):
+    child = os.fork()
+    if child == 0:
+        write(name, [line] * 40)
+        os._exit(0)
+    return child
+
+begun = time.monotonic()
+os.waitpid(start(sys.argv[1] + "/all-undisturbed.svg"), 0)
+duration = time.monotonic() - begun
+for attempt in range(30):
+    child = start(f"{sys.argv[1]}/all-{attempt}.svg")
+    time.sleep(duration * 1.2 * attempt / 30)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 def test_a_set_of_files_is_complete_or_absent_after_sigkill(tmp_path: Path) -> None:
-    states = []
-    for attempt in range(20):
-        target = tmp_path / f"all-{attempt}.svg"
-        process = subprocess.Popen([sys.executable, "-c", KILLED_WRITER, str(target)], stdout=subprocess.PIPE)
-        with process:
-            assert process.stdout is not None
-            process.stdout.readline()
-            time.sleep(0.01 * attempt)
-            process.kill()
-        folder = tmp_path / f"all-{attempt}"
-        states.append(len(list(folder.iterdir())) if folder.exists() else 0)
-    assert set(states) <= {0, 300}
-    assert 0 in states, "none was killed while it wrote"
-    names = [path.name for path in tmp_path.iterdir()]
-    assert all(name.startswith((".", "all-")) for name in names), "what is left over is hidden"
+    subprocess.run([sys.executable, "-c", KILL_WRITERS, str(tmp_path)], check=True)
+    assert len(list((tmp_path / "all-undisturbed").iterdir())) == 40
+    folders = [tmp_path / f"all-{attempt}" for attempt in range(30)]
+    counts = [len(list(folder.iterdir())) if folder.exists() else 0 for folder in folders]
+    assert set(counts) <= {0, 40}
+    assert 0 in counts, "none was killed while it wrote"
+    left_over = {path.name for path in tmp_path.iterdir()} - {folder.name for folder in folders} - {"all-undisturbed"}
+    assert left_over, "none was killed after it had begun to write"
+    assert all(name.startswith(".") for name in left_over)
 
 
 # Links, devices and pipes

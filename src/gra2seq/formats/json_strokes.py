@@ -12,6 +12,7 @@ A drawing that fits both is read as QuickDraw's; one that fits neither is refuse
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
 from gra2seq.formats.opening import Limits, read_bytes
@@ -69,20 +71,32 @@ def write_json(path: Path, records: Iterable[Record]) -> None:
 
 def parse_json(text: bytes) -> Any:
     """The value of a JSON text. A text that would need much more memory than a drawing is refused unparsed."""
+    if len(text) > SLACK:
+        _check_memory(text)
+    try:
+        return DECODER.decode(text.removeprefix(codecs.BOM_UTF8).decode())
+    except (ValueError, RecursionError) as error:  # also bytes that are not UTF-8, and integers of too many digits
+        raise UserError(f"not valid JSON, or cut short ({error}): repair it or fetch it again") from error
+
+
+def _check_memory(text: bytes) -> None:
+    """Refuse a text that would become far more memory than drawings of its size."""
     brackets = text.count(b"[") + text.count(b"{")
     keys = text.count(b":")
     if brackets > len(text) // BYTES_PER_BRACKET + SLACK or keys > len(text) // BYTES_PER_KEY + SLACK:
         raise UserError(f"it has {brackets:,} brackets and {keys:,} colons, more than drawings need: check the file")
-    size = 2 * len(text) + LIST_BYTES * brackets + ITEM_BYTES * text.count(b",") + STRING_BYTES * text.count(b'"') // 2
+    size = parsed_size(text)
     if size > MAX_PARSED:
         raise UserError(
             f"it would need about {size / 1e9:.1f} GB of memory, at most {MAX_PARSED / 1e9:.1f} GB are used: "
             "split it, or write one drawing a line as .ndjson"
         )
-    try:
-        return DECODER.decode(text.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:  # also bytes that are not UTF-8, and integers of too many digits
-        raise UserError(f"not valid JSON, or cut short ({error}): repair it or fetch it again") from error
+
+
+def parsed_size(text: bytes) -> int:
+    """Bytes of memory that the value of a JSON text needs at most, from counts of its punctuation."""
+    brackets, strings = text.count(b"[") + text.count(b"{"), text.count(b'"') // 2
+    return 2 * len(text) + LIST_BYTES * brackets + ITEM_BYTES * text.count(b",") + STRING_BYTES * strings
 
 
 def record_from_json(item: Any, labels: bool, bare: bool = False) -> Record:
@@ -106,8 +120,7 @@ def record_from_json(item: Any, labels: bool, bare: bool = False) -> Record:
     if not isinstance(split, str) or not isinstance(word, str) or not isinstance(key, str | int):
         raise UserError("word, key_id and split must be text")
     try:
-        with np.errstate(over="ignore"):  # Sketch refuses coordinates that become infinite
-            points = np.array(values, np.float64).reshape(2, count).T.astype(np.float32)
+        points: NDArray[Any] = np.array(values, np.float64).reshape(2, count).T
     except OverflowError as error:
         raise UserError("a coordinate is beyond all bounds") from error
     return Record(split, Sketch(points, np.array(lengths, np.int64), word, str(key), parts))

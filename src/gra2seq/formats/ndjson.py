@@ -49,7 +49,8 @@ def _lines(file: BinaryIO, path: Path, limits: Limits) -> Iterator[tuple[int, by
 
     Blocks are split, because `readline` takes half a microsecond even for an empty line.
     """
-    number, size, begun = 1, 0, b""  # `begun`: what has been read of line `number`
+    number, size = 1, 0
+    begun: list[bytes] = []  # what has been read of line `number`
     stream = gzip.GzipFile(fileobj=file) if _is_gzip(path) else file
     compressed = os.fstat(file.fileno()).st_size if _is_gzip(path) else float("inf")
     try:
@@ -61,21 +62,22 @@ def _lines(file: BinaryIO, path: Path, limits: Limits) -> Iterator[tuple[int, by
                 continue
             *lines, rest = block.split(b"\n")
             if lines:
-                lines[0] = begun + lines[0]
+                lines[0] = b"".join([*begun, lines[0]])
+                begun = []
                 for line in lines:
                     if line and not line.isspace():
                         yield number, line
                     number += 1
-                begun = rest
-            else:
-                begun += rest
-            if len(begun) > MAX_LINE:
+            if rest:
+                begun.append(rest)
+            if len(begun) * CHUNK > MAX_LINE:  # all but its first piece are whole blocks
                 raise UserError(f"{path} line {number}: it is longer than {MAX_LINE / 1e6:.0f} MB: simplify it")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         where = f"after line {number - 1}" if number > 1 else "at its beginning"
         raise UserError(f"{path} is cut short or damaged {where} ({error}): fetch it again") from error
-    if begun and not begun.isspace():
-        yield number, begun
+    line = b"".join(begun)
+    if line and not line.isspace():
+        yield number, line
 
 
 def _write_lines(file: BinaryIO | gzip.GzipFile, records: Iterable[Record]) -> None:

@@ -114,8 +114,7 @@ def _read_splits(archive: zipfile.ZipFile, path: Path, limits: Limits) -> Iterat
 def _sketch(rows: NDArray[Any], known: dict[str, Any]) -> Sketch:
     if rows.ndim and len(rows) > MAX_POINTS_READ:  # counted before they become float64, eight times as large as int8
         raise UserError(f"the drawing has {len(rows)} points, {MAX_POINTS_READ} are read: simplify it")
-    with np.errstate(over="ignore", invalid="ignore"):  # Sketch refuses what is not finite
-        return from_stroke3(rows, **known)
+    return from_stroke3(rows, **known)
 
 
 def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BytesIO:
