@@ -27,7 +27,7 @@ from gra2seq.system.atomic_files import atomic_folder, atomic_write
 PNG_SIZE = 512  # px of a single drawing
 MAX_SHEET = 1000  # drawings on one contact sheet
 MAX_SVGS = 10_000  # files in one folder
-MAX_LIST_BYTES = 1 << 30  # of memory for the list that `read` returns
+MAX_LIST_BYTES = 1 << 30  # of memory for the list that `read` returns; more if a larger `max_bytes` is asked for
 SKETCH_BYTES, PART_BYTES = 600, 80  # of memory for a sketch without its points, and for a part label
 
 
@@ -47,13 +47,14 @@ def read(
     [Sketch(cat, 1 strokes, 2 points)]
     """
     path, limits = Path(path), limits_for(max_bytes)
+    max_size = max(MAX_LIST_BYTES, 4 * limits.max_bytes)
     sketches: list[Sketch] = []
     size = 0
     for _, sketch in _records(path, labels, simplify, limits):
         size += SKETCH_BYTES + sketch.points.nbytes + sketch.lengths.nbytes + PART_BYTES * len(sketch.parts)
-        if size > max(MAX_LIST_BYTES, limits.max_bytes if max_bytes else 0):
+        if size > max_size:
             raise UserError(
-                f"{path}: its drawings need more than {MAX_LIST_BYTES / 1e9:.1f} GB of memory: read them one by one "
+                f"{path}: its drawings need more than {max_size / 1e9:.1f} GB of memory: read them one by one "
                 "with read_records, or turn the file into a store with `gra2seq data convert`"
             )
         sketches.append(sketch)
@@ -143,7 +144,8 @@ def _read_npz(path: Path, _labels: bool, limits: Limits) -> Iterator[Record]:
     return read_npz(path, limits)
 
 
-def _read_svg(path: Path, _labels: bool, _limits: Limits) -> Iterator[Record]:
+def _read_svg(path: Path, _labels: bool, limits: Limits) -> Iterator[Record]:
+    limits.check(path.stat().st_size, math.inf, path)
     yield Record("", read_svg(path))
 
 
