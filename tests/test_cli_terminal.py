@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gra2seq.data.doodles import doodle
-from gra2seq.errors import MAX_PRINTED, printable
-from gra2seq.sketch.files import write
+from gra2seq.errors import MAX_MESSAGE, printable
+from gra2seq.formats.files import write
 
 
 def gra2seq(*words, **how):
@@ -61,11 +61,11 @@ def test_control_characters_of_names_are_not_printed(call, tmp_path):
 def test_long_errors_are_shortened(call, tmp_path):
     code, _, err = call("data", "download", "x" * 9000, "-o", tmp_path)
     assert code == 2
-    assert len(err) < MAX_PRINTED + 200
+    assert len(err) < MAX_MESSAGE + 200
     assert err.lstrip().startswith("gra2seq: there is no set or category 'xxx")
 
 
 def test_printable_keeps_what_is_harmless():
     assert printable("Käse 🐱 日本 👩\u200d👧") == "Käse 🐱 日本 👩\u200d👧"
     assert printable("a\tb\r\x00\x9b\ud800\u2028") == r"a\tb\r\x00\x9b\ud800\u2028"
-    assert printable("abcdefghij" * 10, 12) == "abcdefgh … ghij"
+    assert printable("abcdefghij" * 10, 12) == "abc...efghij"

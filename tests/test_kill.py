@@ -14,7 +14,7 @@ import torch
 import gra2seq
 from gra2seq.data.doodles import doodles
 from gra2seq.data.store import Store
-from gra2seq.sketch.files import read, write
+from gra2seq.formats.files import read, write
 from gra2seq.system.tensor_files import read_tensors
 from gra2seq.training.loop import read_metrics
 

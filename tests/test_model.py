@@ -83,7 +83,7 @@ def test_the_shipped_model_is_small_whole_and_without_paths():
 def test_the_shipped_model_redraws_what_it_sees():
     """Doodles and drawings it has not learnt from: each redrawn one is nearer to its own original than to others."""
     model = gra2seq.load()
-    own = [sketch for path in sorted(DRAWINGS.glob("*.svg")) for _, sketch in gra2seq.read(path)]
+    own = [sketch for path in sorted(DRAWINGS.glob("*.svg")) for sketch in gra2seq.read(path)]
     assert len(own) == 3
     sketches = own + list(doodles(len(CATEGORIES)))
     redrawn = model.redraw(sketches, tries=2)
@@ -248,7 +248,7 @@ def test_what_is_no_sketch_is_said(tiny_run, tmp_path):
     np.testing.assert_array_equal(model.encode(one for one in [sketch]), model.encode([sketch]))
     assert len(model.heal(one for one in [sketch, sketch])) == 2
     gra2seq.write(tmp_path / "alone.svg", model.heal([sketch]))
-    assert len(list(gra2seq.read(tmp_path / "alone.svg"))) == 1
+    assert len(gra2seq.read(tmp_path / "alone.svg")) == 1
 
 
 def test_a_folder_of_that_name_is_not_taken_for_the_shipped_model(tiny_run, tmp_path, monkeypatch):

@@ -16,8 +16,8 @@ import gra2seq
 from gra2seq import shares
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
+from gra2seq.formats.files import read, write
 from gra2seq.shares import LEAST, MOST_JOBS, Shares, jobs_for
-from gra2seq.sketch.files import read, write
 from gra2seq.system import processes
 
 SKETCHES = list(doodles(11, seed=4))
@@ -166,7 +166,7 @@ def test_the_command_line_draws_in_as_many_processes_as_it_is_asked(call, tmp_pa
         out = tmp_path / f"{jobs}.ndjson"
         code, _, err = call("heal", source, "--model", tiny_run, "--mask-prob", 0.3, "--jobs", jobs, "-o", out)
         assert code == 0, err
-        drawn[jobs] = [sketch for _, sketch in read(out)]
+        drawn[jobs] = read(out)
     for one, other in zip(drawn[1], drawn[2], strict=True):
         np.testing.assert_allclose(one.points, other.points, atol=0.05)
     code, _, err = call(

@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gra2seq.errors import UserError as UserError
     from gra2seq.folder import load as load
+    from gra2seq.formats.files import read as read
+    from gra2seq.formats.files import write as write
+    from gra2seq.formats.registry import register_format as register_format
     from gra2seq.model import Model as Model
-    from gra2seq.sketch.files import read as read
-    from gra2seq.sketch.files import write as write
     from gra2seq.sketch.strokes import Sketch as Sketch
 
 __version__ = "0.1.0"
-__all__ = ["Model", "Sketch", "load", "read", "write"]
+__all__ = ["Model", "Sketch", "UserError", "load", "read", "register_format", "write"]
 
 _HOMES = {
     "Model": "gra2seq.model",
-    "load": "gra2seq.folder",
     "Sketch": "gra2seq.sketch.strokes",
-    "read": "gra2seq.sketch.files",
-    "write": "gra2seq.sketch.files",
+    "UserError": "gra2seq.errors",
+    "load": "gra2seq.folder",
+    "read": "gra2seq.formats.files",
+    "register_format": "gra2seq.formats.registry",
+    "write": "gra2seq.formats.files",
 }
 
 

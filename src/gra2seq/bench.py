@@ -26,12 +26,13 @@ from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.data.store import write_store
 from gra2seq.errors import UserError
 from gra2seq.evaluation.retrieval import ranks
+from gra2seq.formats.files import write
+from gra2seq.formats.record import Record
 from gra2seq.model import untrained
 from gra2seq.models import build
 from gra2seq.models.sketch_model import SketchModel, rows_that_count
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.options import SYSTEMS, options
-from gra2seq.sketch.files import write
 from gra2seq.sketch.masking import look
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.training.loop import Report, train
@@ -327,7 +328,7 @@ def _grow(sketches: str) -> dict[str, float]:
     model.encode(list(doodles(32, seed=1)))  # warm up
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        store = write_store(Path(folder) / "s.store", (("train", sketch) for sketch in doodles(count)))
+        store = write_store(Path(folder) / "s.store", (Record("train", sketch) for sketch in doodles(count)))
         schedule = Schedule(count, 64, 0)
         steps = Steps(store, np.arange(count), model.recipe, schedule, Share())
         with torch.inference_mode():

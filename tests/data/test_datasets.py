@@ -16,8 +16,8 @@ from gra2seq.data.doodles import CATEGORIES, doodle, doodles
 from gra2seq.data.store import Store
 from gra2seq.data.store_writer import write_store
 from gra2seq.errors import UserError
-from gra2seq.sketch import files
-from gra2seq.sketch.files import Record
+from gra2seq.formats import files
+from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch, to_stroke3
 
 SPLIT_OF = ("train", "train", "valid", "test", "test")

@@ -18,7 +18,6 @@ from gra2seq.evaluation.compare import compare, comparison, draw_curves, with_ea
 from gra2seq.evaluation.judge import Judge
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import SYSTEMS, Options, as_dict, options
-from gra2seq.sketch.files import write
 from gra2seq.training.loop import Stopped, train
 
 TINY = {"preset": "tiny", "data": "doodles:150", "max_steps": 3, "validate_every": 3, "workers": 0, "gallery": 0}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from slow_twins import Points, slow_quickdraw
 
-from gra2seq.sketch.files import read
+from gra2seq.formats.files import read
 from gra2seq.sketch.simplify import quickdraw_points, quickdraw_simplify, rdp, resample
 from gra2seq.sketch.strokes import Sketch
 

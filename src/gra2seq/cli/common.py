@@ -12,8 +12,8 @@ from gra2seq.cli.terminal import Messages
 from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
+    from gra2seq.formats.record import Record
     from gra2seq.model import Model
-    from gra2seq.sketch.ndjson import Record
 
 app = typer.Typer(
     help="Sketches as graphs of patches: train, redraw, heal, look at links.",

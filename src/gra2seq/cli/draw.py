@@ -157,8 +157,9 @@ def _draw_again(
     **how: Any,
 ) -> None:
     """`how` are further arguments of `Model.heal`."""
+    from gra2seq.formats.files import check_target, write
+    from gra2seq.formats.record import Record
     from gra2seq.shares import Shares, jobs_for
-    from gra2seq.sketch.files import check_target, write
     from gra2seq.training.progress import counting
 
     check_target(out)  # before the work, not after it
@@ -173,7 +174,7 @@ def _draw_again(
         _look_at_holes(sketches, drawer.recipe.canvas, holes)
         with counting(say) as progress:
             healed = shares.heal(drawer, lambda done, total: progress("drawings", done, total))
-    written = write(out, [(records[number // samples][0], sketch) for number, sketch in enumerate(healed)])
+    written = write(out, [Record(records[number // samples].split, sketch) for number, sketch in enumerate(healed)])
     answer = {"sketches": len(sketches), "drawn": len(healed), "files": [str(path) for path in written]}
     reply(as_json, answer, f"{len(healed)} drawings are in {', '.join(map(str, written[:3]))}")
 
@@ -197,7 +198,7 @@ def _look_at_holes(sketches: list[Sketch], canvas: Canvas, holes: Sequence[Hole]
 
 
 def _answer(files: list[Path], word: str) -> Path:
-    from gra2seq.sketch.files import beside
+    from gra2seq.formats.files import beside
 
     if len(files) > 1:
         raise UserError("several files become one: say which with -o FILE")

@@ -31,7 +31,7 @@ from gra2seq.model import Model
 from gra2seq.models import trained_size
 from gra2seq.options import IN_USE, PRESETS, SYSTEMS, Options, as_dict
 from gra2seq.options import options as checked
-from gra2seq.sketch.picture import Picture
+from gra2seq.sketch.render import Picture
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write, readable_os_errors
 from gra2seq.training.checkpoint import LAST, WEIGHTS, read_progress

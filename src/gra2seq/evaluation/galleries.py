@@ -13,7 +13,7 @@ from gra2seq.evaluation.damage_kinds import harms
 from gra2seq.evaluation.redraw import is_empty, redrawn
 from gra2seq.evaluation.sheet import write_sheet
 from gra2seq.model import Model
-from gra2seq.sketch.picture import Picture
+from gra2seq.sketch.render import Picture
 from gra2seq.sketch.strokes import Ints, Sketch
 from gra2seq.training.gallery import damaged_picture
 

@@ -15,7 +15,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.reading import read_bytes
+from gra2seq.formats.opening import read_bytes
 from gra2seq.sketch.strokes import MAX_POINTS_READ, Floats, Sketch
 from gra2seq.sketch.svg_grammar import (
     is_length,

@@ -1,4 +1,4 @@
-"""Sketches as pictures for people: one drawing, or a sheet of many with titles."""
+"""Sketches as pictures for people: one drawing, or a contact sheet of many with titles."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 Picture = NDArray[np.uint8]
 
-PAPER, INK, GREY = 255, 0, 110
+BLANK_VALUE, INK_VALUE, TEXT_VALUE = 255, 0, 110  # grey levels of pixels
 LINE_WIDTH = 1 / 90  # of the picture's side
 MARGIN = 1 / 16  # of the picture's side, free on all four sides
 GAP = 1 / 16  # between the cells of a sheet, of a cell's side
 TEXT_HEIGHT = 1 / 10  # of a cell's side
-FINER = 4  # a line is drawn this many times finer, then averaged: smooth at every width
-SUBPIXEL = 4  # bits behind the point of OpenCV's coordinates
-MAX_SIDE = 20_000  # px of a picture; more is memory for nothing
+FINER = 4  # a line is drawn at this many times the resolution and averaged, so that it is smooth at every width
+SUBPIXEL = 4  # fractional bits of OpenCV's coordinates
+MAX_SIDE = 20_000  # px of a picture
 
 
 def render(sketch: Sketch, size: int = 256, width: float | None = None) -> Picture:
-    """Black ink on white paper, (size, size): centred, aspect kept, smooth. `width` of the line in pixels."""
+    """Black lines on white, (size, size): centred, aspect kept, antialiased. `width` of the line in pixels."""
     _check_size(size)
     line = max(1.0, size * LINE_WIDTH) if width is None else width
     left, top, box_width, box_height = sketch.box
@@ -44,9 +44,9 @@ def render(sketch: Sketch, size: int = 256, width: float | None = None) -> Pictu
     places = (sketch.points.astype(np.float64) - middle) * scale + size / 2
     fine = np.rint((places * FINER - 0.5) * (1 << SUBPIXEL)).astype(np.int32)
     thick = max(1, round(line * FINER))
-    canvas = np.full((size * FINER, size * FINER), PAPER, np.uint8)
+    canvas = np.full((size * FINER, size * FINER), BLANK_VALUE, np.uint8)
     strokes = [np.repeat(stroke, 2, axis=0) if len(stroke) == 1 else stroke for stroke in _split(fine, sketch)]
-    cv2.polylines(canvas, strokes, False, INK, thick, cv2.LINE_AA, SUBPIXEL)
+    cv2.polylines(canvas, strokes, False, INK_VALUE, thick, cv2.LINE_AA, SUBPIXEL)
     return np.asarray(cv2.resize(canvas, (size, size), interpolation=cv2.INTER_AREA), np.uint8)
 
 
@@ -56,9 +56,9 @@ def contact_sheet(
     titles: Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
 ) -> Picture:
-    """Drawings, or grey pictures, in rows and columns; None leaves a cell free.
+    """Drawings, or grey pictures, in rows and columns; None leaves a cell empty.
 
-    `titles` stand above the columns, `labels` on the left of the rows; text that is too long is cut.
+    `titles` stand above the columns, `labels` to the left of the rows; text that is too long is cut.
     """
     _check_size(size)
     columns = max((len(row) for row in rows), default=0)
@@ -76,7 +76,7 @@ def contact_sheet(
     height, width = top + step * len(rows), left + step * columns
     if max(height, width) > MAX_SIDE:
         raise UserError(f"a sheet of {width} x {height} px is too large: show fewer drawings or smaller ones")
-    sheet = np.full((height, width), PAPER, np.uint8)
+    sheet = np.full((height, width), BLANK_VALUE, np.uint8)
     for column, title in enumerate(titles or ()):
         word = _text(title, text, size)
         _put(sheet, word, gap, left + step * column + (size - word.shape[1]) // 2)
@@ -92,7 +92,7 @@ def contact_sheet(
 
 
 def write_png(path: str | Path, picture: Picture) -> None:
-    """Grey or (blue, green, red), as OpenCV has it; whole or not at all."""
+    """Write grey or (blue, green, red) pixels, OpenCV's order; completely or not at all."""
     done, data = cv2.imencode(".png", picture)
     if not done:
         raise UserError(f"cannot make a PNG of a picture of shape {picture.shape}")
@@ -101,7 +101,7 @@ def write_png(path: str | Path, picture: Picture) -> None:
 
 
 def printable(words: str) -> str:
-    """Words as a font or a terminal can show them: without halves of surrogate pairs and control characters."""
+    """Text as a font or a terminal can show it: without control characters and unpaired surrogates."""
     kinds = ((letter, unicodedata.category(letter)) for letter in words)
     return "".join(letter if kind not in ("Cc", "Cs") else " " if letter.isspace() else "�" for letter, kind in kinds)
 
@@ -116,23 +116,23 @@ def _put(sheet: Picture, picture: Picture, top: int, left: int) -> None:
 
 
 def _text(words: str, height: int, longest: int) -> Picture:
-    """Grey letters on paper, no wider than `longest`; a box for each that the font lacks."""
+    """Grey letters on white, no wider than `longest`; a box for each letter that the font lacks."""
     font, words = _font(), printable(words)
     font.set_size(height * 0.75, 96)  # points: 72 to the inch, where a pixel is 1/96
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"Glyph \d+ ", UserWarning)  # the box says it
+        warnings.filterwarnings("ignore", r"Glyph \d+ ", UserWarning)  # missing letters are shown as boxes
         font.set_text(words or " ")
         while font.get_width_height()[0] / 64 > longest - 2 and len(words) > 1:
             words = words.rstrip("…")[:-1] + "…"
             font.set_text(words)
     font.draw_glyphs_to_bitmap(antialiased=True)
     ink = np.asarray(font.get_image(), np.float32) / 255
-    return np.rint(PAPER - (PAPER - GREY) * ink).astype(np.uint8)[:, :longest]
+    return np.rint(BLANK_VALUE - (BLANK_VALUE - TEXT_VALUE) * ink).astype(np.uint8)[:, :longest]
 
 
 @lru_cache(maxsize=1)
 def _font() -> FT2Font:
-    """matplotlib's own, loaded only when there is text: OpenCV's letters are ASCII and look scratched."""
+    """matplotlib's own, loaded only when there is text: OpenCV's letters are ASCII only and jagged."""
     from matplotlib import get_data_path
     from matplotlib.ft2font import FT2Font
 

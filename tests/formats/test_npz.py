@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from some_sketches import ANY, WHOLE, assert_same, calm, sketches
 
 from gra2seq.errors import UserError
-from gra2seq.sketch import npz, pickled
-from gra2seq.sketch.npz import read_npz, write_npz
-from gra2seq.sketch.pickled import unpickle_arrays
+from gra2seq.formats import npz
+from gra2seq.formats.npz import SPLITS, write_npz
+from gra2seq.formats.opening import Limits
+from gra2seq.formats.safe_pickle import PickledArrays
 from gra2seq.sketch.strokes import Sketch, to_stroke3
+from sketch.some_sketches import ANY, WHOLE, assert_same, calm, sketches
 
 CAT = Sketch.from_strokes([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
 
@@ -40,6 +41,18 @@ def archive(path: Path, pickle_bytes: bytes, name: str = "train.npy", shape: str
     return path
 
 
+def read_npz(path: Path) -> dict[str, list[Sketch]]:
+    """The sketches by split."""
+    splits: dict[str, list[Sketch]] = {split: [] for split in SPLITS}
+    for split, sketch in npz.read_npz(path):
+        splits[split].append(sketch)
+    return splits
+
+
+def unpickle_arrays(data: bytes) -> list[np.ndarray]:
+    return list(PickledArrays(io.BytesIO(data)))
+
+
 # Written and read again
 
 
@@ -49,7 +62,6 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, train: list[Sketch
     path = tmp_path_factory.mktemp("npz") / "out.npz"
     write_npz(path, {"train": train, "test": test})
     again = read_npz(path)
-    assert list(again) == ["train", "valid", "test"]
     assert again["valid"] == []
     for one, other in zip([*train, *test], [*again["train"], *again["test"]], strict=True):
         np.testing.assert_array_equal(one.lengths, other.lengths)
@@ -67,12 +79,12 @@ def test_sketch_rnn_reads_what_is_written(tmp_path: Path) -> None:
         assert len(file["test"]) == 0
 
 
-def test_sketches_of_one_length_stay_a_row_of_arrays(tmp_path: Path) -> None:
+def test_sketches_of_equal_length_are_read(tmp_path: Path) -> None:
     write_npz(tmp_path / "a.npz", {"train": [CAT] * 3})
     assert len(read_npz(tmp_path / "a.npz")["train"]) == 3
 
 
-def test_splits_have_fixed_names(tmp_path: Path) -> None:
+def test_other_split_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has the splits train, valid, test, not 'holdout'"):
         write_npz(tmp_path / "a.npz", {"holdout": [CAT]})
     assert list(tmp_path.iterdir()) == []
@@ -84,7 +96,7 @@ def test_splits_have_fixed_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", ["<i2", ">i2", "<i4", "<f4", ">f8", "<f2", "i1"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("protocol", [2, 3, 4])
-def test_every_number_type_order_and_protocol(tmp_path: Path, dtype: str, order: str, protocol: int) -> None:
+def test_every_number_type_order_and_protocol_is_read(tmp_path: Path, dtype: str, order: str, protocol: int) -> None:
     rows = np.array(to_stroke3(CAT), dtype, order=order)  # type: ignore[call-overload]
     path = archive(tmp_path / "sketchrnn_cat.full.npz", pickle.dumps(objects(rows), protocol))
     (sketch,) = read_npz(path)["train"]
@@ -92,12 +104,12 @@ def test_every_number_type_order_and_protocol(tmp_path: Path, dtype: str, order:
     assert sketch.category == "cat"  # the file's name, as sketch-rnn's has no other
 
 
-def test_numpy_1_names(tmp_path: Path) -> None:
+def test_pickles_of_numpy_1_are_read(tmp_path: Path) -> None:
     data = pickle.dumps(objects(to_stroke3(CAT)), 2).replace(b"numpy._core", b"numpy.core")
     assert_same(read_npz(archive(tmp_path / "a.npz", data))["train"][0], CAT, names=False)
 
 
-def test_a_pickle_of_python_2(tmp_path: Path) -> None:
+def test_pickles_of_python_2_are_read(tmp_path: Path) -> None:
     """Bytes are BINSTRING there, and whole numbers in a header may have an L."""
 
     def array(shape: bytes, dtype: bytes, data: bytes) -> bytes:
@@ -114,7 +126,7 @@ def test_a_pickle_of_python_2(tmp_path: Path) -> None:
     assert_same(read_npz(path)["train"][0], CAT, names=False)
 
 
-def test_a_plain_array_of_equally_long_drawings(tmp_path: Path) -> None:
+def test_a_plain_array_of_equally_long_drawings_is_read(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", train=np.stack([to_stroke3(CAT)] * 2))
     assert len(read_npz(tmp_path / "a.npz")["train"]) == 2
 
@@ -188,15 +200,15 @@ def protocol_4(module: str, name: str, rest: bytes) -> bytes:
         (protocol_4("numpy", "dtype", b"."), "is not an array of arrays"),
         (protocol_4("numpy", "dtype", b"K\x01b."), "damaged, or no arrays of numbers"),
         (protocol_4("numpy", "ndarray", b")R."), "damaged, or no arrays of numbers"),
-        (b"\x80\x02" + b")" + b"\x85" * 100_000 + b".", "is not an array of arrays"),
+        (b"\x80\x02" + b")" + b"\x85" * 40_000 + b".", "is not an array of arrays"),
     ],
 )
-def test_every_other_trick_is_refused(data: bytes, reason: str) -> None:
+def test_pickles_with_other_content_are_refused(data: bytes, reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         unpickle_arrays(data)
 
 
-def test_only_numbers_come_out() -> None:
+def test_arrays_of_other_than_numbers_are_refused() -> None:
     record = np.zeros(2, [("x", "i2"), ("y", "O")])
     for array in (
         objects("text"),
@@ -217,7 +229,7 @@ def test_an_array_named_many_times_is_refused() -> None:
         unpickle_arrays(pickle.dumps(objects(*[rows] * 1000), 4))
 
 
-def test_a_shape_that_lies_is_refused() -> None:
+def test_a_wrong_shape_is_refused() -> None:
     data = pickle.dumps(objects(np.zeros((7, 3), np.int16)), 4)
     assert data.count(b"K\x07K\x03\x86") == 1
     for lie in (b"K\x09K\x03\x86", b"K\x07N\x86\x85\x85"):
@@ -225,10 +237,9 @@ def test_a_shape_that_lies_is_refused() -> None:
             unpickle_arrays(data.replace(b"K\x07K\x03\x86", lie))
 
 
-def test_a_pickle_of_endless_steps_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pickled, "MAX_OPCODES", 100)
-    with pytest.raises(UserError, match="more than 100 steps"):
-        unpickle_arrays(b"\x80\x02" + b"]" * 1000 + b".")
+def test_a_pickle_of_endless_lists_is_refused() -> None:
+    with pytest.raises(UserError, match="more lists and tuples than arrays of numbers need"):
+        unpickle_arrays(b"\x80\x02" + b"]" * 100_000 + b".")
 
 
 def test_a_zip_bomb_is_refused_unopened(tmp_path: Path) -> None:
@@ -238,16 +249,15 @@ def test_a_zip_bomb_is_refused_unopened(tmp_path: Path) -> None:
     path = tmp_path / "bomb.npz"
     path.write_bytes(bomb.getvalue())
     start = time.process_time()
-    with pytest.raises(UserError, match="unpacks to more than 300 times its size"):
+    with pytest.raises(UserError, match="unpacks to more than 200 times its size"):
         read_npz(path)
     assert time.process_time() - start < 1
 
 
-def test_what_is_too_large_is_refused_unopened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_too_large_is_refused_unopened(tmp_path: Path) -> None:
     write_npz(tmp_path / "a.npz", {"train": [CAT]})
-    monkeypatch.setattr(npz, "MAX_BYTES", 100)
-    with pytest.raises(UserError, match=r"unpacks to .* MB are read: split it"):
-        read_npz(tmp_path / "a.npz")
+    with pytest.raises(UserError, match=r"holds more than 0 MB: split it, or if you trust it .* larger max_bytes"):
+        list(npz.read_npz(tmp_path / "a.npz", Limits(max_bytes=100)))
 
 
 # Damaged and foreign files
@@ -263,7 +273,7 @@ def test_a_cut_or_changed_file_is_refused_or_read_right(tmp_path: Path) -> None:
             read_npz(path)
     for place in range(0, len(whole), 3):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
-        with suppress(UserError, KeyError):  # refused, or a split lost its name
+        with suppress(UserError, IndexError):  # refused, or a split lost its name
             assert_same(read_npz(path)["test"][0], CAT, names=False)  # a byte that says nothing, as a time
 
 
@@ -286,21 +296,21 @@ def test_a_cut_or_changed_file_is_refused_or_read_right(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_not_sketch_rnn_is_refused(tmp_path: Path, arrays: dict[str, np.ndarray], message: str) -> None:
+def test_other_arrays_are_refused(tmp_path: Path, arrays: dict[str, np.ndarray], message: str) -> None:
     np.savez(tmp_path / "a.npz", **arrays)  # type: ignore[arg-type]
     with pytest.raises(UserError, match=message):
         read_npz(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x05\x06" + b"\0" * 18, b"\x93NUMPY"])
-def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.npz").write_bytes(content)
     with pytest.raises(UserError, match=r"a\.npz"):
         read_npz(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("way", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_packing_is_refused(tmp_path: Path, way: int) -> None:
+def test_other_compression_is_refused(tmp_path: Path, way: int) -> None:
     with zipfile.ZipFile(tmp_path / "a.npz", "w", way) as file:
         file.writestr("train.npy", b"x")
     with pytest.raises(UserError, match="packed in a way that numpy does not use"):
