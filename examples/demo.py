@@ -20,11 +20,11 @@ from rich.console import Console
 
 import gra2seq
 from gra2seq.data.doodles import CATEGORIES, doodles
+from gra2seq.formats.svg import write_svg
 from gra2seq.judging.figures import links_of
 from gra2seq.model import mask_draws
 from gra2seq.sketch.masking import damage
 from gra2seq.sketch.picture import render
-from gra2seq.sketch.svg import write_svg
 from gra2seq.training.gallery import damaged_picture
 from gra2seq.whole import whole_file
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 
 from gra2seq.errors import UserError
+from gra2seq.formats.svg import read_svg, write_svg
 from gra2seq.sketch.ndjson import Record, read_json, read_ndjson, write_json, write_ndjson
 from gra2seq.sketch.npz import SPLITS, read_npz, write_npz
 from gra2seq.sketch.picture import contact_sheet, render, write_png
 from gra2seq.sketch.reading import opened
 from gra2seq.sketch.simplify import quickdraw_simplify, simplify_in_place
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.sketch.svg import read_svg, write_svg
 from gra2seq.whole import readable_os_errors, whole_file
 
 __all__ = ["READABLE", "WRITABLE", "Record", "check_target", "read", "write"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.svg_pen import Doubles, Outline
+from gra2seq.formats.svg.geometry import Doubles, Outline
 
 MAX_ELEMENTS = 50_000  # read, and drawn after every <use> is put in
 MAX_DEPTH = 100  # groups in groups, <use> counted

@@ -12,8 +12,8 @@ import re
 import numpy as np
 
 from gra2seq.errors import UserError
+from gra2seq.formats.svg.geometry import Doubles, Outline, Pen
 from gra2seq.sketch.strokes import MAX_POINTS_READ
-from gra2seq.sketch.svg_pen import Doubles, Outline, Pen
 
 MAX_NUMBER = 1e30  # beyond it products overflow
 MAX_TRANSFORM = 10_000  # characters

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from some_sketches import assert_same, calm, sketches
+from svg_samples import assert_same, calm, sketches
 
 from gra2seq.errors import UserError
+from gra2seq.formats.svg import read_svg, write_svg
+from gra2seq.formats.svg.path_data import paint, transform_origin
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.sketch.svg import read_svg, write_svg
-from gra2seq.sketch.svg_grammar import paint, transform_origin
 
 SEEN = '<path d="M50 50L150 150" fill="none" stroke="black"/>'
 SPACES = 'xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:serif="http://www.serif.com/"'

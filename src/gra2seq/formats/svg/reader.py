@@ -7,17 +7,24 @@ that). Elements, nesting and points are bounded, and so are time and memory: see
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.reading import read_bytes
-from gra2seq.sketch.strokes import MAX_POINTS_READ, Floats, Sketch
-from gra2seq.sketch.svg_grammar import (
+from gra2seq.formats.svg.elements import (
+    DRAWN,
+    INHERITED,
+    MAX_DEPTH,
+    MAX_ELEMENTS,
+    SHAPES,
+    Node,
+    Page,
+    parse_svg,
+)
+from gra2seq.formats.svg.geometry import Doubles, Outline, Pen, flatten, join
+from gra2seq.formats.svg.path_data import (
     is_length,
     length,
     numbers,
@@ -27,19 +34,15 @@ from gra2seq.sketch.svg_grammar import (
     transform,
     transform_origin,
 )
-from gra2seq.sketch.svg_pen import Doubles, Outline, Pen, flatten, join
-from gra2seq.sketch.svg_tree import DRAWN, INHERITED, MAX_DEPTH, MAX_ELEMENTS, NAMESPACE, SHAPES, Node, Page, parse_svg
+from gra2seq.sketch.reading import read_bytes
+from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch
 
 MAX_BYTES = 50_000_000
 MAX_SIZE = 1e12  # px; a page or a point beyond this is taken for an attack or a mistake; maps are in it
 FAR = 1e6  # px; beyond this from 0, single precision may be too coarse for a small drawing
 PAGE = (300.0, 150.0)  # px, the page of an SVG that does not say its size (CSS 2.1, 10.3.2)
 FLATNESS = 1 / 5000  # largest distance of a polyline from its curve, of the drawing's longer side
-LINE_WIDTH = 1 / 100  # of a written line, of the drawing's longer side
-MARGIN = 1 / 20  # around a written drawing, of its longer side
 SLACK = 1 / 1000  # of the longer side: an error that is not seen
-
-NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def read_svg(source: str | Path | bytes) -> Sketch:
@@ -58,30 +61,6 @@ def read_svg(source: str | Path | bytes) -> Sketch:
             return _draw(parse_svg(data))
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
-
-
-def write_svg(sketch: Sketch, stroke_width: float | None = None) -> str:
-    """One <path> a stroke, a stroke of one point as a dot; `read_svg` gives back the same sketch.
-
-    A drawing too large for that is refused.
-    """
-    left, top, width, height = sketch.box
-    side = max(width, height)
-    line = stroke_width if stroke_width is not None else (side * LINE_WIDTH or 1.0)
-    margin = max(side * MARGIN, line)
-    box = (left - margin, top - margin, width + 2 * margin, height + 2 * margin)
-    reach = float(np.abs(sketch.points).max())
-    if not max(reach, *map(abs, box)) <= MAX_SIZE:
-        raise UserError(f"a drawing beyond {MAX_SIZE:,.0f} px could not be read again from SVG: scale it down")
-    head = {"xmlns": NAMESPACE, "viewBox": " ".join(f"{value:.9g}" for value in box)}
-    head |= {"data-category": sketch.category, "data-key": sketch.key}
-    pen = {"fill": "none", "stroke": "black", "stroke-width": f"{line:.6g}"}
-    pen |= {"stroke-linecap": "round", "stroke-linejoin": "round"}
-    lines = [f"<svg{_attributes(head)}>", f"<g{_attributes(pen)}>"]
-    parts = sketch.parts or ("",) * len(sketch.lengths)
-    for stroke, part in zip(sketch.strokes, parts, strict=True):
-        lines.append(f"<path{_attributes({'data-part': part, 'd': _path_data(stroke, reach > FAR)})}/>")
-    return "\n".join([*lines, "</g>", "</svg>", ""])
 
 
 @dataclass(frozen=True)
@@ -291,16 +270,3 @@ def _own_matrix(node: Node, own: dict[str, str], place: _Place) -> Doubles:
 
 def _shift_scale(x: float, y: float, scale_x: float = 1.0, scale_y: float = 1.0) -> Doubles:
     return np.array([[scale_x, 0, x], [0, scale_y, y], [0, 0, 1]])
-
-
-def _path_data(stroke: Floats, exactly: bool) -> str:
-    # numpy writes the shortest number that reads back as the same float32; far from 0 that one is too rough
-    values = stroke.astype(np.float64) if exactly else stroke
-    text = [value.removesuffix(".0") for value in values.astype(str).ravel().tolist()]
-    pairs = [f"{x} {y}" for x, y in zip(text[::2], text[1::2], strict=True)]
-    return f"M{pairs[0]}z" if len(pairs) == 1 else f"M{pairs[0]}L{' '.join(pairs[1:])}"
-
-
-def _attributes(values: dict[str, str]) -> str:
-    """Written into a tag; what XML cannot hold is replaced."""
-    return "".join(f" {name}={quoteattr(NOT_XML.sub(chr(0xFFFD), value))}" for name, value in values.items() if value)

@@ -10,14 +10,13 @@ import pytest
 import svgelements
 from hypothesis import given
 from hypothesis import strategies as st
-from some_sketches import ANY, assert_same, calm, sketches
+from svg_samples import ANY, assert_same, calm, sketches
 
 from gra2seq.errors import UserError
-from gra2seq.sketch import svg
+from gra2seq.formats.svg import read_svg, reader, write_svg
+from gra2seq.formats.svg.geometry import flatten
+from gra2seq.formats.svg.path_data import path_outline, transform
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.sketch.svg import read_svg, write_svg
-from gra2seq.sketch.svg_grammar import path_outline, transform
-from gra2seq.sketch.svg_pen import flatten
 
 
 def page(content: str, attributes: str = "") -> Sketch:
@@ -388,7 +387,7 @@ def test_bombs_are_refused_quickly(bomb: str) -> None:
 
 
 def test_a_file_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(svg, "MAX_BYTES", 100)
+    monkeypatch.setattr(reader, "MAX_BYTES", 100)
     path = tmp_path / "big.svg"
     path.write_bytes(b" " * 101)
     with pytest.raises(UserError, match=r"big\.svg is larger than"):

@@ -1,0 +1,6 @@
+"""SVG: reading drawings, writing drawings, and editing a user's document in place."""
+
+from gra2seq.formats.svg.reader import read_svg
+from gra2seq.formats.svg.writer import write_svg
+
+__all__ = ["read_svg", "write_svg"]
