@@ -12,7 +12,7 @@ from svg_samples import assert_same, calm, sketches
 
 from gra2seq.errors import UserError
 from gra2seq.formats.svg import read_svg, write_svg
-from gra2seq.formats.svg.path_data import paint, transform_origin
+from gra2seq.formats.svg.values import paint, transform_origin
 from gra2seq.sketch.strokes import Sketch
 
 SEEN = '<path d="M50 50L150 150" fill="none" stroke="black"/>'
@@ -36,7 +36,8 @@ def is_seen(content: str, attributes: str = 'viewBox="0 0 200 200"') -> bool:
 
 # What is seen
 
-FRAME = "M0 0H200V200H0z"
+FRAME = "M0 0H200V200H0z"  # the whole page
+SQUARE = "M20 20H180V180H20z"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ FRAME = "M0 0H200V200H0z"
         f'<path fill="none" stroke="" d="{FRAME}"/>',
     ],
 )
-def test_what_no_browser_shows_is_no_stroke(unseen: str) -> None:
+def test_invisible_shapes_are_no_strokes(unseen: str) -> None:
     assert not is_seen(unseen)
 
 
@@ -70,19 +71,19 @@ def test_what_no_browser_shows_is_no_stroke(unseen: str) -> None:
     "seen",
     [
         *(
-            f'<path fill="{ink}" d="{FRAME}"/>'
+            f'<path fill="{ink}" d="{SQUARE}"/>'
             for ink in ("#fffffe", "rgb(255,255,254)", "#ffe", "url(#a)", "snow", "")
         ),
-        f'<path fill="rgba(0,0,0,0.1)" d="{FRAME}"/>',
-        f'<path fill="white" stroke="black" d="{FRAME}"/>',
-        f'<path fill-opacity="0" stroke="black" d="{FRAME}"/>',
-        f'<path stroke="black" stroke-width="0" d="{FRAME}"/>',  # filled
-        f'<path fill="none" stroke="black" stroke-width="0.1" d="{FRAME}"/>',
-        f'<g fill-opacity="0"><path fill-opacity="50%" d="{FRAME}"/></g>',
-        f'<path opacity="huh" fill-opacity="calc(0)" d="{FRAME}"/>',
+        f'<path fill="rgba(0,0,0,0.1)" d="{SQUARE}"/>',
+        f'<path fill="white" stroke="black" d="{SQUARE}"/>',
+        f'<path fill-opacity="0" stroke="black" d="{SQUARE}"/>',
+        f'<path stroke="black" stroke-width="0" d="{SQUARE}"/>',  # filled
+        f'<path fill="none" stroke="black" stroke-width="0.1" d="{SQUARE}"/>',
+        f'<g fill-opacity="0"><path fill-opacity="50%" d="{SQUARE}"/></g>',
+        f'<path opacity="huh" fill-opacity="calc(0)" d="{SQUARE}"/>',
     ],
 )
-def test_what_is_faint_is_seen_all_the_same(seen: str) -> None:
+def test_faint_shapes_are_strokes(seen: str) -> None:
     assert is_seen(seen)
 
 
@@ -104,9 +105,22 @@ def test_what_is_no_colour_is_ink(odd: str) -> None:
         f'<path d="{FRAME}M0 0zM200 200V0z" fill="white"/>',
     ],
 )
-def test_a_white_shape_that_fills_the_page_is_paper(paper: str) -> None:
+def test_a_filled_rectangle_over_the_page_is_background(paper: str) -> None:
     assert not is_seen(paper)
-    assert len(page(paper.replace("white", "red").replace("#ffffff", "red") + SEEN).lengths) > 1
+    red = paper.replace("white", "red").replace("#ffffff", "red")
+    assert not is_seen(red)
+    framed = red.replace("/>", ' stroke="black"/>', 1)
+    assert len(page(SEEN + framed).lengths) > 1  # a frame drawn around the drawing
+    assert len(page(framed + SEEN).lengths) == 1  # a page with an edge
+
+
+def test_a_filled_rectangle_below_the_whole_drawing_is_background() -> None:
+    below = '<rect x="40" y="40" width="120" height="120" fill="#eee"/>'
+    assert not is_seen(below)
+    assert len(page(SEEN + below).lengths) == 2  # not below
+    assert len(page(below.replace("120", "20") + SEEN).lengths) == 2  # does not cover it
+    assert len(page(below.replace("/>", ' stroke="red"/>') + SEEN).lengths) == 2
+    assert len(page(below).lengths) == 1  # there is nothing else
 
 
 @pytest.mark.parametrize(
@@ -127,7 +141,7 @@ def test_any_other_white_shape_is_part_of_the_drawing(shape: str) -> None:
 def test_paper_of_other_pages() -> None:
     white = '<path d="M{}z" fill="white"/>'
     assert not is_seen(white.format("-50 -20h200v100h-200"), 'viewBox="-50 -20 200 100"')
-    assert is_seen(white.format("0 0h200v100h-200"), 'viewBox="-50 -20 200 100"')
+    assert is_seen(white.format("0 0h120v100h-120"), 'viewBox="-50 -20 200 100"')
     assert not is_seen(white.format("0 0h200v100h-200"), 'width="200" height="100"')
     assert not is_seen(white.format("0 0h300v150h-300"), "")
     stretched = 'viewBox="10 10 100 100" width="300" height="50" preserveAspectRatio="none"'
@@ -390,9 +404,9 @@ def test_what_could_not_be_read_again_is_not_written(points: list[tuple[float, f
 # Hostile files
 
 RECT = '<rect id="a" width="1" height="1"/>'
-USES = '<use href="#a"/>' * 40_000
+USES = '<use href="#a"/>' * 15_000
 LONG = "0." + "0" * 300_000 + "5"
-UNFIT = "<g requiredExtensions='x'/>" * 9000
+UNFIT = "<g requiredExtensions='x'/>" * 4000
 HOSTILE = {
     "open braces": (f"<style>{'{' * 3_000_000}</style>{SEEN}", "more than 1,000,000 rules"),
     "closed braces": (f"<style>{'}' * 3_000_000}</style>{SEEN}", "more than 1,000,000 rules"),
@@ -407,16 +421,16 @@ HOSTILE = {
     "a long length": (f"{RECT.replace('1', LONG, 1)}{USES}", "width has 300,003 characters, 1000 are read"),
     "a long viewBox": (f'<symbol id="a" viewBox="{LONG} 0 1 1"/>{USES}', "viewBox has 300,009 characters"),
     "a long link": (f'<g id="a"><use href="#{"b" * 300_000}"/></g>{USES}', "href has 300,001 characters"),
-    "a long colour": (f'<g fill="{"rgb(1," * 100_000}">{RECT * 40_000}</g>', ""),
-    "a long width of lines": (f'<g stroke="red" stroke-width="{LONG}">{RECT * 40_000}</g>', ""),
+    "a long colour": (f'<g fill="{"rgb(1," * 100_000}">{RECT * 15_000}</g>', ""),
+    "a long width of lines": (f'<g stroke="red" stroke-width="{LONG}">{RECT * 15_000}</g>', ""),
     "a long switch": (f'<switch id="a">{UNFIT}</switch>{USES[: len(USES) // 2]}{SEEN}', ""),
-    "white papers": (f'<g fill="white">{SEEN.replace("none", "white").replace("black", "none") * 40_000}</g>', ""),
+    "white papers": (f'<g fill="white">{SEEN.replace("none", "white").replace("black", "none") * 15_000}</g>', ""),
     "large turns": ('<g transform="scale(1e30)" transform-origin="1e30 1e30">' * 20 + SEEN + "</g>" * 20, "beyond"),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_files_take_no_time(name: str) -> None:
+def test_hostile_files_are_read_or_refused_quickly(name: str) -> None:
     content, message = HOSTILE[name]
     start = time.process_time()
     if message:
@@ -424,7 +438,7 @@ def test_hostile_files_take_no_time(name: str) -> None:
             page(content)
     else:
         assert len(page(content).lengths)
-    assert time.process_time() - start < 10  # the slowest take about 2
+    assert time.process_time() - start < 10  # the slowest take 3 on a busy machine; test_svg_limits is strict
 
 
 def test_long_values_of_what_is_not_drawn_do_not_matter() -> None:

@@ -14,8 +14,9 @@ from svg_samples import ANY, assert_same, calm, sketches
 
 from gra2seq.errors import UserError
 from gra2seq.formats.svg import read_svg, reader, write_svg
-from gra2seq.formats.svg.geometry import flatten
-from gra2seq.formats.svg.path_data import path_outline, transform
+from gra2seq.formats.svg.affine import parse_transform
+from gra2seq.formats.svg.geometry import OutlinePen, flatten
+from gra2seq.formats.svg.path_data import draw_path
 from gra2seq.sketch.strokes import Sketch
 
 
@@ -36,7 +37,7 @@ def test_round_trip(sketch: Sketch) -> None:
     assert_same(read_svg(write_svg(sketch).encode()), sketch)
 
 
-def test_what_xml_cannot_hold_is_replaced() -> None:
+def test_characters_xml_cannot_hold_are_replaced() -> None:
     sketch = Sketch.from_strokes([[(0, 0)]], category="a\x00b")
     assert read_svg(write_svg(sketch).encode()).category == "a\ufffdb"
 
@@ -171,11 +172,11 @@ def test_nested_transforms_act_from_the_inside_out() -> None:
         max_size=4,
     )
 )
-def test_transforms_as_svgelements_has_them(calls: list[tuple[str, ...]]) -> None:
+def test_transforms_match_svgelements(calls: list[tuple[str, ...]]) -> None:
     text = " ".join(f"{name}({' '.join(map(str, values))})" for name, *values in calls)
     other = svgelements.Matrix(text)
-    expected = [[other.a, other.c, other.e], [other.b, other.d, other.f]]
-    np.testing.assert_allclose(transform(text), expected, rtol=1e-9, atol=1e-6)
+    expected = [other.a, other.b, other.c, other.d, other.e, other.f]
+    np.testing.assert_allclose(parse_transform(text), expected, rtol=1e-9, atol=1e-6)
 
 
 numbers = st.integers(-50, 50)
@@ -194,10 +195,12 @@ commands = st.one_of(
 
 @calm
 @given(st.lists(commands, min_size=1, max_size=8))
-def test_paths_as_svgelements_has_them(parts: list[tuple[str | tuple[int, ...], ...]]) -> None:
+def test_paths_match_svgelements(parts: list[tuple[str | tuple[int, ...], ...]]) -> None:
     words = [word if isinstance(word, str) else " ".join(map(str, word)) for part in parts for word in part]
     data = " ".join(["M3 4h1", *words])
-    points, _ = flatten(path_outline(data), 0.01)
+    pen = OutlinePen()
+    draw_path(data, pen)
+    points, _ = flatten(pen.outline(), 0.01)
     for segment in svgelements.Path(data):
         if isinstance(segment, svgelements.Move) or getattr(segment, "sweep", 1) == 0:
             continue
@@ -265,7 +268,7 @@ SEEN = '<path d="M0 0h1"/>'
         '<svg width="0"><path d="M5 5h5"/></svg>',
     ],
 )
-def test_what_is_not_seen_is_not_drawn(hidden: str) -> None:
+def test_invisible_elements_are_not_read(hidden: str) -> None:
     assert strokes(hidden + SEEN) == [[[0, 0], [1, 0]]]
 
 
@@ -327,7 +330,7 @@ def test_nothing_drawn_says_so(content: str) -> None:
         ('<svg width="1e13" height="1e13"><path d="M0 0h1"/></svg>', "its size is beyond 1,000,000,000,000 px"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(content: str, message: str) -> None:
+def test_unreadable_values_are_refused(content: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         page(content)
 
@@ -360,17 +363,21 @@ BOMBS = {
         f'<!DOCTYPE svg [<!ENTITY l0 "lol">{BILLION}]><svg><text>&l9;</text></svg>',
         "document type",
     ),
+    "long entity": (
+        f'<!DOCTYPE svg [<!ENTITY a "{"x" * 100_000}">]><svg><text>{"&a;" * 100}</text></svg>',
+        "document type declares entities that make it too long",
+    ),
     "file": (f"<!DOCTYPE svg [{FETCH}]><svg><text>&x;</text></svg>", "document type"),
-    "elements": (f"<svg>{LINE * 200_000}</svg>", "more than 50,000 elements"),
+    "elements": (f"<svg>{LINE * 200_000}</svg>", "more than 20,000 elements"),
     "deep": (f"<svg>{'<g>' * 100_000}{'</g>' * 100_000}</svg>", "more than 100 deep"),
     "use of itself": ('<svg><g id="a"><use href="#a"/></g></svg>', "a <use> draws itself"),
-    "use of use": (f'<svg><g id="u0">{LINE}</g>{TOWER}</svg>', "draws more than 50,000 elements"),
+    "use of use": (f'<svg><g id="u0">{LINE}</g>{TOWER}</svg>', "draws more than 20,000 elements"),
     "use of a path": (f"<svg>{LONG}{USE * 50}</svg>", "more than 1,000,000 points"),
     "points": (f'<svg><path d="M0 0{"h1" * 1_500_000}"/></svg>', "more than 1,000,000 points"),
     "dots": (f'<svg><path d="M0 0{"z" * 1_500_000}"/></svg>', "more than 1,000,000 points"),
     "curves": (f'<svg><path d="M0 0{"c0 9 9 9 0 0" * 100_000}"/></svg>', "more than 1,000,000 points"),
-    "digits": (f'<svg><path d="M{"1" * 1_000_000} 0h1"/></svg>', "number beyond"),
-    "flags": (f'<svg><path d="M0 0a{"1" * 1_000_000}"/></svg>', "number beyond"),
+    "digits": (f'<svg><path d="M{"1" * 1_000_000} 0h1"/></svg>', "number of 1,000,000 characters, 1000 are read"),
+    "flags": (f'<svg><path d="M0 0a{"1" * 1_000_000}"/></svg>', "number of 1,000,000 characters"),
     "transforms": (f'<svg><path transform="{"scale(1)" * 100_000}" d="M0 0h1"/></svg>', "10000 are read"),
     "comments": (f"<svg><style>{'/*' * 1_000_000}</style></svg>", "nothing is drawn"),
     "size": (f'<svg width="1e15" height="1e15" viewBox="0 0 1e15 1e15">{LINE}</svg>', "its size is beyond"),
@@ -378,7 +385,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_bombs_are_refused_quickly(bomb: str) -> None:
+def test_files_that_grow_are_refused_quickly(bomb: str) -> None:
     text, message = BOMBS[bomb]
     start = time.process_time()
     with pytest.raises(UserError, match=message):
@@ -412,6 +419,12 @@ def test_a_bare_document_type_is_harmless(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("socket.socket.connect", refuse)
     bare = '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://localhost:1/svg11.dtd">'
     drawn = read_svg(f'{bare}<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0h1" stroke="red"/></svg>'.encode())
+    assert drawn.points.tolist() == [[0, 0], [1, 0]]
+
+
+def test_entities_of_illustrator_are_read() -> None:
+    head = '<!DOCTYPE svg [<!ENTITY ns "http://www.w3.org/2000/svg"><!ENTITY st0 "fill:none;stroke:#000;">]>'
+    drawn = read_svg(f'{head}<svg xmlns="&ns;"><path style="&st0;" d="M0 0h1"/></svg>'.encode())
     assert drawn.points.tolist() == [[0, 0], [1, 0]]
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from gra2seq.errors import UserError
 from gra2seq.formats.svg.elements import NAMESPACE
-from gra2seq.formats.svg.reader import FAR, MAX_SIZE
+from gra2seq.formats.svg.layout import MAX_SIZE
+from gra2seq.formats.svg.reader import FAR
 from gra2seq.sketch.strokes import Floats, Sketch
 
 LINE_WIDTH = 1 / 100  # of a written line, of the drawing's longer side
