@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +16,10 @@ from gra2seq.formats.svg.geometry import (
     TOO_MANY_POINTS,
     Outline,
     OutlinePen,
-    Pen,
     Span,
-    draw_ellipse,
-    draw_rect,
     is_covering_rectangle,
 )
-from gra2seq.formats.svg.path_data import coordinates, draw_path
+from gra2seq.formats.svg.shapes import draw_shape, given
 from gra2seq.formats.svg.stylesheet import INHERITED, Declarations
 from gra2seq.formats.svg.values import (
     fraction,
@@ -52,6 +48,7 @@ class UseInstance:
 
     use: Element
     target: Element
+    shift: tuple[float, float]  # its x and y
     within: UseInstance | None
 
 
@@ -159,7 +156,9 @@ class Layout:
             return
         x, y = (length(use.attributes.get(a, "0"), w, a) for a, w in zip("xy", place.viewport, strict=True))
         moved = compose(place.matrix, shift(x, y)) if x or y else place.matrix
-        self._visit(target, place._replace(matrix=moved, instance=UseInstance(use, target, place.instance)), use)
+        self._visit(
+            target, place._replace(matrix=moved, instance=UseInstance(use, target, (x, y), place.instance)), use
+        )
 
     def _skip(self, element: Element) -> None:
         if element.tag in ("text", "image"):
@@ -227,7 +226,7 @@ class Layout:
             raise UserError(f"its viewBox has {len(box)} numbers, it needs 4: x y width height")
         sizes = []
         for index, name in enumerate(("width", "height")):
-            text, whole = _given(use, name) or _given(own, name) or "100%", place.viewport[index]
+            text, whole = given(use, name) or given(own, name) or "100%", place.viewport[index]
             if is_page and box and not is_length(text):
                 text, whole = "100%", box[2 + index]  # a page as large as its viewBox: units stay as they are
             sizes.append(length(text, whole, name))
@@ -266,39 +265,6 @@ def batches(shapes: Sequence[Shape]) -> Iterator[list[Shape]]:
             batch, count = [], 0
     if batch:
         yield batch
-
-
-def draw_shape(element: Element, viewport: Size, pen: Pen) -> None:
-    """Draw the geometry of a shape element with a pen, in its own units."""
-    own, tag = element.attributes, element.tag
-
-    def lengths(x: str, y: str, default: str = "0") -> tuple[float, float]:
-        width, height = viewport
-        return length(_given(own, x) or default, width, x), length(_given(own, y) or default, height, y)
-
-    if tag == "path":
-        data = own.get("d", "").strip()
-        draw_path("" if data == "none" else data, pen)
-    elif tag in ("polyline", "polygon"):
-        values = coordinates(own.get("points", ""))
-        if len(values) % 2:
-            raise UserError(f"a <{tag}> has {len(values)} numbers, an odd one: a y is missing")
-        for index in range(0, len(values), 2):
-            (pen.line if index else pen.move)(values[index], values[index + 1])
-        if values and (tag == "polygon" or len(values) == 2):
-            pen.close()
-    elif tag == "line":
-        pen.move(*lengths("x1", "y1"))
-        pen.line(*lengths("x2", "y2"))
-    elif tag == "rect":
-        x, y = lengths("x", "y")
-        width, height = lengths("width", "height")
-        draw_rect(pen, (x, y, width, height), *lengths("rx", "ry", "-1"))
-    elif tag == "circle":
-        radius = length(own.get("r", "0"), math.hypot(*viewport) / math.sqrt(2), "r")
-        draw_ellipse(pen, lengths("cx", "cy"), radius, radius)
-    else:
-        draw_ellipse(pen, lengths("cx", "cy"), *lengths("rx", "ry", "-1"))
 
 
 def _place(element: Element, own: Declarations, place: Place) -> Place:
@@ -344,9 +310,3 @@ def _fit(box: list[float], sizes: list[float], ratio: str, at: tuple[float, floa
 def _share(align: str, low: str, high: str) -> float:
     """How much of the spare room lies before the drawing."""
     return 0.0 if low in align else 1.0 if high in align else 0.5
-
-
-def _given(attributes: dict[str, str], name: str) -> str:
-    """An attribute; empty if it is absent or "auto"."""
-    text = attributes.get(name, "")
-    return "" if name in ("width", "height", "rx", "ry") and text.strip().lower() == "auto" else text
