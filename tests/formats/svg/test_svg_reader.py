@@ -433,3 +433,17 @@ def test_a_large_honest_drawing_is_read_in_time() -> None:
     start = time.process_time()
     assert len(page(f'<path d="{data}"/>')) == 100_001
     assert time.process_time() - start < 5  # usually 0.4
+
+
+def test_curves_are_written_smooth_and_near_the_points() -> None:
+    angle = np.linspace(0, 5, 40)
+    sketch = Sketch.from_strokes(
+        [np.column_stack([np.cos(angle), np.sin(angle)]) * 100, [(3, 4)]], parts=("arc", "dot")
+    )
+    text = write_svg(sketch, curves=True)
+    assert "L" not in text
+    assert text.count("C") == 1
+    read = read_svg(text.encode())
+    assert read.parts == ("arc", "dot")
+    assert max(_away(read.strokes[0], point) for point in sketch.strokes[0]) < 200 / 400
+    assert read.strokes[1].tolist() == [[3, 4]]

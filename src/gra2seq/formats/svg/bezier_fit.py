@@ -12,9 +12,13 @@ from numpy.typing import ArrayLike
 from gra2seq.errors import UserError
 from gra2seq.sketch.strokes import Doubles, Ints
 
-CORNER_ANGLE = 60.0  # degrees; a sharper turn of the pen is a corner
+TOLERANCE = 1 / 400  # largest distance of a curve from the points it is fitted to, of the drawing's longer side
+DIGITS = 5  # significant digits of a coordinate that is as large as the drawing
+CORNER_ANGLE = (
+    75.0  # degrees; a sharper turn of the pen is a corner: those of a square are, those of a pentagon are not
+)
 REFINEMENTS = 4  # times the points of a curve are assigned anew before it is divided
-WORTH_REFINING = 4.0  # times the tolerance, squared as in Schneider's code; a worse curve is divided at once
+WORTH_REFINING = 4.0  # times the tolerance; a curve farther away is divided at once
 LONGEST_ARM = 1.5  # of the polyline's length: a control point farther away would make the curve swing out
 
 
@@ -58,6 +62,21 @@ def path_data(curves: Sequence[Doubles], digits: int = 3) -> str:
         letter = new
     loop = len(curves) > 1 or not _is_straight(curves[0], 10.0**-digits)
     return "".join(words) + ("Z" if loop and (curves[0][0] == curves[-1][3]).all() else "")
+
+
+def line_data(line: Doubles, tolerance: float, digits: int) -> str:
+    """The `d` of a path along a polyline: curves within the tolerance, or straight lines if it is 0."""
+    line = line.round(digits)
+    curves = fit_curves(line, tolerance) if tolerance > 0 and len(line) > 2 else []
+    if curves:
+        return path_data(curves, digits)
+    pairs = [f"{format_number(x, digits)} {format_number(y, digits)}" for x, y in line.tolist()]
+    return f"M{pairs[0]}Z" if len(pairs) == 1 else f"M{pairs[0]}L{' '.join(pairs[1:])}"
+
+
+def decimals(side: float) -> int:
+    """How many decimals a coordinate of a drawing of this size needs."""
+    return max(0, DIGITS - math.ceil(math.log10(side))) if side > 0 else DIGITS
 
 
 def format_number(value: float, digits: int) -> str:

@@ -6,7 +6,6 @@ An edit gives a new document. Points, regions and widths are in the units of the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike
 from gra2seq.errors import UserError
 from gra2seq.formats.svg import splitting
 from gra2seq.formats.svg.affine import Affine, apply, invert, scale_of
-from gra2seq.formats.svg.bezier_fit import fit_curves, format_number, path_data
+from gra2seq.formats.svg.bezier_fit import TOLERANCE, decimals, line_data
 from gra2seq.formats.svg.editing import Editor, prefixed
 from gra2seq.formats.svg.elements import parse_svg
 from gra2seq.formats.svg.layout import Layout, Shape
@@ -30,9 +29,6 @@ from gra2seq.formats.svg.shapes import draw_shape
 from gra2seq.formats.svg.source import Edit, Source
 from gra2seq.sketch.reading import read_bytes
 from gra2seq.sketch.strokes import Doubles, Sketch
-
-TOLERANCE = 1 / 400  # largest distance of a curve from the points it is fitted to, of the drawing's longer side
-DIGITS = 5  # significant digits of a coordinate that is as large as the drawing
 
 
 @dataclass(frozen=True)
@@ -231,13 +227,12 @@ class SvgDocument:
         lines = [apply(back, line) for line in lines]
         side = max(self._side * scale_of(back), float(np.ptp(np.concatenate(lines), axis=0).max())) or 1.0
         tolerance = side * TOLERANCE if tolerance is None else tolerance * scale_of(back)
-        digits = max(0, DIGITS - math.ceil(math.log10(side)))
         ruled = bool(self._layout.page.sheet.rules)
         shared = styles[0].attributes() if len(set(styles)) == 1 and not ruled else {}
         rows = [f"<g class={quoteattr(name)}{self._attributes(shared)}>"]
         for line, style in zip(lines, styles, strict=True):
             own = {} if shared else style.attributes()
-            rows.append(f'<path d="{line_data(line, tolerance, digits)}"{self._attributes(own)}/>')
+            rows.append(f'<path d="{line_data(line, tolerance, decimals(side))}"{self._attributes(own)}/>')
         return [self._last_child([*rows, "</g>"])]
 
     def _attributes(self, values: dict[str, str]) -> str:
@@ -259,16 +254,6 @@ class SvgDocument:
         text = prefixed(end.join(row.encode() for row in rows) + end, tag)
         place = line if own_line else root.end
         return Edit(place, place, text)
-
-
-def line_data(line: Doubles, tolerance: float, digits: int) -> str:
-    """The `d` of a path along a polyline: curves within the tolerance, or straight lines if it is 0."""
-    line = line.round(digits)
-    curves = fit_curves(line, tolerance) if tolerance > 0 and len(line) > 2 else []
-    if curves:
-        return path_data(curves, digits)
-    pairs = [f"{format_number(x, digits)} {format_number(y, digits)}" for x, y in line.tolist()]
-    return f"M{pairs[0]}Z" if len(pairs) == 1 else f"M{pairs[0]}L{' '.join(pairs[1:])}"
 
 
 def _polylines(strokes: Sketch | Iterable[ArrayLike]) -> list[Doubles]:

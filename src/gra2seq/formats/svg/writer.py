@@ -8,6 +8,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from gra2seq.errors import UserError
+from gra2seq.formats.svg.bezier_fit import TOLERANCE, decimals, line_data
 from gra2seq.formats.svg.elements import NAMESPACE
 from gra2seq.formats.svg.layout import MAX_SIZE
 from gra2seq.formats.svg.reader import FAR
@@ -19,10 +20,11 @@ MARGIN = 1 / 20  # around a written drawing, of its longer side
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_svg(sketch: Sketch, stroke_width: float | None = None) -> str:
-    """One <path> a stroke, a stroke of one point as a dot; `read_svg` gives back the same sketch.
+def write_svg(sketch: Sketch, stroke_width: float | None = None, curves: bool = False) -> str:
+    """One <path> for each stroke, a dot for a stroke of one point.
 
-    A drawing too large for that is refused.
+    As polylines `read_svg` gives back the same sketch; `curves` are smooth, and as near as TOLERANCE to the points.
+    A drawing too large to be read again is refused.
     """
     left, top, width, height = sketch.box
     side = max(width, height)
@@ -39,11 +41,15 @@ def write_svg(sketch: Sketch, stroke_width: float | None = None) -> str:
     lines = [f"<svg{_attributes(head)}>", f"<g{_attributes(pen)}>"]
     parts = sketch.parts or ("",) * len(sketch.lengths)
     for stroke, part in zip(sketch.strokes, parts, strict=True):
-        lines.append(f"<path{_attributes({'data-part': part, 'd': _path_data(stroke, reach > FAR)})}/>")
+        if curves:
+            data = line_data(stroke.astype(np.float64), side * TOLERANCE, decimals(side))
+        else:
+            data = _polyline_data(stroke, reach > FAR)
+        lines.append(f"<path{_attributes({'data-part': part, 'd': data})}/>")
     return "\n".join([*lines, "</g>", "</svg>", ""])
 
 
-def _path_data(stroke: Floats, exactly: bool) -> str:
+def _polyline_data(stroke: Floats, exactly: bool) -> str:
     # numpy writes the shortest number that reads back as the same float32; far from 0 that one is too rough
     values = stroke.astype(np.float64) if exactly else stroke
     text = [value.removesuffix(".0") for value in values.astype(str).ravel().tolist()]
@@ -52,5 +58,5 @@ def _path_data(stroke: Floats, exactly: bool) -> str:
 
 
 def _attributes(values: dict[str, str]) -> str:
-    """Written into a tag; what XML cannot hold is replaced."""
+    """Attributes of a tag, without empty ones; characters that XML cannot hold are replaced."""
     return "".join(f" {name}={quoteattr(NOT_XML.sub(chr(0xFFFD), value))}" for name, value in values.items() if value)
