@@ -77,6 +77,16 @@ def test_corners_stay_sharp() -> None:
     assert tuple(wave[-1]) in corners
 
 
+def test_long_lines_stay_straight_beside_round_corners() -> None:
+    angle = np.linspace(0, math.pi / 2, 12)[1:]
+    corner = np.column_stack([90 + 10 * np.sin(angle), 10 - 10 * np.cos(angle)])
+    points = np.concatenate([[(0, 0), (90, 0)], corner, [(100, 100)]])
+    line = np.concatenate([evaluate(curve, SHARES) for curve in fit_curves(points, 0.25)])
+    assert line.max() < 100.8
+    assert line[line[:, 0] < 80, 1].min() > -0.8
+    assert line[line[:, 1] > 20, 0].min() > 99.2
+
+
 def test_smooth_lines_have_no_kinks() -> None:
     wave = np.array([(x, 10 * math.sin(x / 5)) for x in range(64)])
     curves = fit_curves(wave, 0.1)

@@ -19,12 +19,14 @@ CORNER_ANGLE = (
 )
 REFINEMENTS = 4  # times the points of a curve are assigned anew before it is divided
 WORTH_REFINING = 4.0  # times the tolerance; a curve farther away is divided at once
+BULGE = 3.0  # times the tolerance that a curve may go from the line between two points
 LONGEST_ARM = 1.5  # of the polyline's length: a control point farther away would make the curve swing out
 
 
 def fit_curves(points: ArrayLike, tolerance: float, corner_angle: float = CORNER_ANGLE) -> list[Doubles]:
     """Cubic Bézier curves, each (4, 2), that follow a polyline: no point is farther than `tolerance` from them.
 
+    Between two points they are as straight as their directions there allow, so that a long line stays one.
     Each curve begins where the one before it ends, in the same direction unless the polyline turns there by more
     than `corner_angle` degrees. A polyline that ends where it began is a smooth loop. A single point gives no curve.
     """
@@ -138,22 +140,40 @@ def _fit_smooth(line: Doubles, begin: Doubles, end: Doubles, tolerance: float) -
 
 def _fit_one(line: Doubles, begin: Doubles, end: Doubles, tolerance: float) -> tuple[Doubles | None, int]:
     """One curve within the tolerance, or None and the index of the point to divide the polyline at."""
-    if len(line) == 2:
-        arm = math.hypot(*(line[1] - line[0])) / 3
-        return np.array([line[0], line[0] + arm * begin, line[1] + arm * end, line[1]]), 0
     steps = np.hypot(*np.diff(line, axis=0).T)
     share = np.append(0, np.cumsum(steps)) / steps.sum()
+    if len(line) == 2:
+        arms = np.array([begin, end]) * steps[0] / 3
+        curve = np.array([line[0], line[0] + arms[0], line[1] + arms[1], line[1]])
+        bulge = float(_bulges(curve, line, share)[0])
+        if bulge > tolerance * BULGE:
+            curve[1:3] = line + arms * (tolerance * BULGE / bulge)
+        return curve, 0
     worst = len(line) // 2
     for _ in range(REFINEMENTS + 1):
         curve = _least_squares(line, share, begin, end, float(steps.sum()))
         away = np.hypot(*(evaluate(curve, share) - line).T)
         worst = int(away[1:-1].argmax()) + 1
         if away[worst] <= tolerance:
-            return curve, 0
+            bulges = _bulges(curve, line, share)
+            if bulges.max() <= tolerance * BULGE:
+                return curve, 0
+            return None, min(max(int(bulges.argmax()), 1), len(line) - 2)
         if away[worst] > tolerance * WORTH_REFINING:
             break
         share = _reassign(curve, line, share)
     return None, worst
+
+
+def _bulges(curve: Doubles, line: Doubles, share: Doubles) -> Doubles:
+    """How far the curve goes from each segment of the polyline between its ends: at three places of each."""
+    places = share[:-1] + np.array([[0.25], [0.5], [0.75]]) * np.diff(share)  # (3, n - 1)
+    points = evaluate(curve, places.ravel()).reshape(3, -1, 2)
+    way = np.diff(line, axis=0)
+    square = np.maximum((way**2).sum(axis=1), 1e-300)
+    along = (((points - line[:-1]) * way).sum(axis=2) / square).clip(0, 1)[..., None]
+    off = line[:-1] + along * way - points
+    return np.asarray(np.hypot(off[..., 0], off[..., 1]).max(axis=0))
 
 
 def _least_squares(line: Doubles, share: Doubles, begin: Doubles, end: Doubles, size: float) -> Doubles:
