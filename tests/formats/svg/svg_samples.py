@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from gra2seq.formats.svg import read_svg
 from gra2seq.sketch.strokes import Sketch
 
 WHOLE = st.integers(-2000, 2000).map(float)
@@ -30,3 +31,13 @@ def assert_same(one: Sketch, other: Sketch, names: bool = True) -> None:
     np.testing.assert_array_equal(one.points, other.points)
     if names:
         assert (one.category, one.key, one.parts) == (other.category, other.key, other.parts)
+
+
+def read_page(content: str, attributes: str = "") -> Sketch:
+    """The drawing of a page with this content."""
+    return read_svg(f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}>{content}</svg>'.encode())
+
+
+def strokes_of(content: str, attributes: str = "") -> list[list[list[float]]]:
+    """Its strokes as lists of rounded points."""
+    return [np.round(stroke.astype(float), 4).tolist() for stroke in read_page(content, attributes).strokes]

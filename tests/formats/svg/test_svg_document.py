@@ -288,6 +288,26 @@ def test_notes_say_what_is_not_read() -> None:
     assert SvgDocument.read(page('<path stroke="red" fill="none" d="M0 0h1"/>')).notes == []
 
 
+def test_outlined_lines_are_noted() -> None:
+    band = '<path d="M5 5H95V9H5Z"/>'
+    start = "looks like a line drawn by its outline"
+    assert start in SvgDocument.read(page(band)).notes[1]
+    assert len(SvgDocument.read(page('<path d="M5 5H95V50H5Z"/>')).notes) == 1
+    assert "2 of them look like" in SvgDocument.read(page(band + band)).notes[1]
+
+
+def test_copies_for_use_are_bounded() -> None:
+    far = "".join(f'<use href="#a" x="{n}"/>' for n in range(300))
+    target = f'<g id="a"><path stroke="red" d="M0 50h100"/><text>{"long " * 1000}</text></g>'
+    with pytest.raises(UserError, match="would be copied for its <use>"):
+        SvgDocument.read(page(target + far)).cut(HOLE)
+
+
+def test_shapes_of_too_many_segments_are_not_cut() -> None:
+    with pytest.raises(UserError, match="more than 100,000 segments is not cut"):
+        SvgDocument.read(page(f'<path stroke="red" d="M0 50{"h.001" * 100_001}"/>')).cut(HOLE)
+
+
 def test_sketch_and_elements_agree() -> None:
     document = SvgDocument.read(page('<path id="p" d="M0 0h1M2 2h1" stroke="red"/><circle id="c" r="9"/>'))
     assert isinstance(document.sketch, Sketch)

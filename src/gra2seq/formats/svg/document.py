@@ -30,6 +30,11 @@ from gra2seq.formats.svg.source import Edit, Source
 from gra2seq.sketch.reading import read_bytes
 from gra2seq.sketch.strokes import Doubles, Sketch
 
+THIN = 1 / 40  # area over squared length of the outline: that of a band ten times as long as wide is 1/44
+
+
+THIN = 1 / 40  # area over squared length of the outline: that of a band ten times as long as wide is 1/48
+
 
 @dataclass(frozen=True)
 class DrawnElement:
@@ -116,6 +121,9 @@ class SvgDocument:
             notes.append("1 filled shape has no stroke: its outline is read as lines")
         elif fills:
             notes.append(f"{fills} filled shapes have no stroke: their outlines are read as lines")
+        if thin := self._outlined_lines():
+            many = "1 of them looks" if thin == 1 else f"{thin} of them look"
+            notes.append(f"{many} like a line drawn by its outline, which is read as two lines: convert it to a stroke")
         if kinds := [name for name, tag in (("text", "text"), ("images", "image")) if skipped[tag]]:
             notes.append(f"{' and '.join(kinds)} {'is' if kinds == ['text'] else 'are'} left alone")
         if skipped["hidden"]:
@@ -133,7 +141,8 @@ class SvgDocument:
         area = Region(region)
         editor = Editor(self._source, self._layout)
         for shape in self._lines():
-            if not area.may_touch(*self._layout.extent([shape])):
+            low, high = self._layout.extent([shape])
+            if not area.may_touch(*low.tolist(), *high.tolist()):
                 continue
             pen = splitting.SegmentPen()
             draw_shape(shape.element, shape.viewport, pen)
@@ -188,6 +197,19 @@ class SvgDocument:
         group = self._group("gra2seq-redrawn", lines, styles, tolerance if curves else 0)
         return self._edited([*editor.edits(), *group])
 
+    def _outlined_lines(self) -> int:
+        """How many filled shapes are bands, as an outlined brush stroke is: long, and with little area."""
+        strokes = self.sketch.strokes if self._shapes else []
+        count = 0
+        for element in self.elements:
+            length = area = 0.0
+            for index in element.strokes if element.filled and not element.stroked else ():
+                x, y = strokes[index].astype(np.float64).T
+                area += float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)) / 2
+                length += float(np.hypot(np.diff(x, append=x[:1]), np.diff(y, append=y[:1])).sum())
+            count += 0 < abs(area) < THIN * length**2
+        return count
+
     def _lines(self) -> list[Shape]:
         """The shapes that are lines; those without any paint are, where nothing else is drawn."""
         return [shape for shape in self._shapes if shape.stroked or not shape.filled]
@@ -205,14 +227,18 @@ class SvgDocument:
         stroked = [element.style for element in self.elements if element.stroked for _ in element.strokes]
         return self._default or most_common(stroked) or most_common(self.styles) or LineStyle()
 
+    @cached_property
+    def _ends(self) -> Doubles:
+        """The first and the last point of each stroke, (2 S, 2)."""
+        points, starts = self.sketch.points.astype(np.float64), self.sketch.starts
+        return np.stack([points[starts], points[starts + self.sketch.lengths - 1]], axis=1).reshape(-1, 2)
+
     def _continued(self, line: Doubles) -> LineStyle:
         """The style of the line that a new one continues."""
         if not self._shapes:
             return self._default_style
-        points, starts = self.sketch.points.astype(np.float64), self.sketch.starts
-        ends = np.stack([points[starts], points[starts + self.sketch.lengths - 1]], axis=1).reshape(-1, 2)
         side = max(self._side, float(np.ptp(line, axis=0).max()))
-        return style_at_ends(line, ends, self.styles, side * NEAR) or self._default_style
+        return style_at_ends(line, self._ends, self.styles, side * NEAR) or self._default_style
 
     def _edited(self, edits: Sequence[Edit]) -> SvgDocument:
         return SvgDocument(self._source.edited(edits), self._default_style) if edits else self

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
+from itertools import accumulate
 
+from gra2seq.errors import UserError
 from gra2seq.formats.svg.elements import Element
 from gra2seq.formats.svg.geometry import CUBIC, LINE
 from gra2seq.formats.svg.layout import Layout, Shape, UseInstance
 from gra2seq.formats.svg.shapes import GEOMETRY, given
 from gra2seq.formats.svg.source import TAG, Edit, Source, apply_edits, mapped, self_closed, with_attributes
 
+MAX_COPIED = 1_000_000  # characters more than the file has that copies of targets may take
 PLACED = ("x", "y", "width", "height", "href", "xlink:href")  # attributes that only a <use> understands
 LAST_TAG = re.compile(rb"</((?:[^\s/>:]+:)?)[^\s/>:]+(\s*)>$")
 
@@ -24,6 +28,7 @@ class Editor:
         self._source = source
         self._layout = layout
         self._changes: Edits = defaultdict(list)
+        self._copied = 0  # characters
         self._only_children = _children_of_switches(layout.page.root)
 
     def remove(self, shape: Shape) -> None:
@@ -72,9 +77,11 @@ class Editor:
                     copied.add(instance)
                     start, end = instance.use.start, self._source.end(instance.use)
                     changes[instance.within].append(Edit(start, end, self._copy(instance, changes[instance])))
-            more = {one for one in instances if one not in copied and self._is_changed(one.target, changes[None])}
+            edits = sorted(changes[None])
+            starts, ends = [edit.start for edit in edits], list(accumulate((edit.end for edit in edits), max))
+            more = {one for one in instances if one not in copied and self._is_changed(one.target, starts, ends)}
             if not more:
-                return changes[None]
+                return edits
             copied |= more
 
     def _replace(self, shape: Shape, text: bytes) -> None:
@@ -119,15 +126,19 @@ class Editor:
                 depth[one] = base + level + 1
         return sorted(depth, key=lambda one: -depth[one])
 
-    def _is_changed(self, target: Element, edits: list[Edit]) -> bool:
-        start, end = target.start, self._source.end(target)
-        return any(start < edit.end and edit.start < end for edit in edits)
+    def _is_changed(self, target: Element, starts: list[int], ends: list[int]) -> bool:
+        """Whether an edit of the text lies in an element; `ends`: the last one of all edits so far."""
+        before = bisect_left(starts, self._source.end(target))  # edits that begin before it ends
+        return before > 0 and ends[before - 1] > target.start
 
     def _copy(self, instance: UseInstance, edits: list[Edit]) -> bytes:
         """A group in place of a <use>: the changed target, without ids."""
         use, target = instance.use, instance.target
         start, end = target.start, self._source.end(target)
         edits = [Edit(max(edit.start, start), min(edit.end, end), edit.text) for edit in edits]
+        self._copied += end - start
+        if self._copied > MAX_COPIED + len(self._source.data):
+            raise UserError(f"more than {MAX_COPIED:,} characters would be copied for its <use>: expand them first")
         data = apply_edits(self._source.data, edits, start, end)
         data = TAG.sub(lambda found: with_attributes(found.group(), {"id": None}), data)
         if target.tag in ("symbol", "svg") and (first := TAG.match(data)):

@@ -32,7 +32,7 @@ class Region:
         self.begin = np.concatenate(rings)  # (E, 2): of each edge
         self.end = np.concatenate([np.roll(ring, -1, axis=0) for ring in rings])
         self.first: Ints = np.cumsum([0, *(len(ring) for ring in rings[:-1])])  # edge of each polygon
-        self.low, self.high = self.begin.min(axis=0), self.begin.max(axis=0)
+        self._low, self._high = self.begin.min(axis=0).tolist(), self.begin.max(axis=0).tolist()
         way = self.end - self.begin
         self._normal = np.column_stack([-way[:, 1], way[:, 0]])
         self._offset = (self._normal * self.begin).sum(axis=1)
@@ -53,9 +53,10 @@ class Region:
         crossings = np.add.reduceat((spans & right).astype(np.int64), self.first, axis=1)
         return np.asarray((crossings % 2 == 1).any(axis=1))
 
-    def may_touch(self, low: Doubles, high: Doubles) -> bool:
+    def may_touch(self, left: float, top: float, right: float, bottom: float) -> bool:
         """Whether the box around the region meets this one."""
-        return bool((low <= self.high).all() and (high >= self.low).all())
+        (low_x, low_y), (high_x, high_y) = self._low, self._high
+        return bool(left <= high_x and right >= low_x and top <= high_y and bottom >= low_y)
 
     def bezier_crossings(self, controls: Doubles) -> Doubles:
         """Shares from 0 to 1 where a Bézier curve of these control points, (n, 2), meets the line of an edge."""

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from gra2seq.errors import UserError
 from gra2seq.formats.svg.affine import Affine, apply
 from gra2seq.formats.svg.geometry import Arc, Point
 from gra2seq.formats.svg.region import SAME, Region
 from gra2seq.sketch.strokes import Doubles
 
+MAX_SEGMENTS = 100_000  # of a shape that is cut
 LETTERS = {2: "L", 3: "Q", 4: "C"}  # path command by the number of control points
 
 
@@ -67,17 +69,15 @@ class Segment:
         axes = np.array([[a, c], [b, d]]) @ np.array([[ax, bx], [ay, by]])
         return region.arc_crossings(apply(matrix, np.array(self.arc.centre)), axes, self.arc.begin, self.arc.turn)
 
-    def bounds(self, matrix: Affine) -> tuple[Doubles, Doubles]:
-        """A box around it on the page."""
-        points = np.array(self.points)
+    def bounds(self, matrix: Affine) -> tuple[float, float, float, float]:
+        """A box around it on the page: left, top, right, bottom."""
+        points = self.points
         if self.arc is not None:
-            (x, y), (rx, ry) = self.arc.centre, self.arc.radii
-            reach = max(rx, ry)
-            points = np.array(
-                [(x - reach, y - reach), (x + reach, y - reach), (x - reach, y + reach), (x + reach, y + reach)]
-            )
-        points = apply(matrix, points)
-        return points.min(axis=0), points.max(axis=0)
+            (x, y), reach = self.arc.centre, max(self.arc.radii)
+            points = tuple((x + i * reach, y + j * reach) for i in (-1, 1) for j in (-1, 1))
+        a, b, c, d, e, f = matrix
+        xs, ys = [a * x + c * y + e for x, y in points], [b * x + d * y + f for x, y in points]
+        return min(xs), min(ys), max(xs), max(ys)
 
 
 @dataclass(eq=False)
@@ -98,6 +98,7 @@ class SegmentPen:
         self.subpaths: list[Subpath] = []
         self._start = (0.0, 0.0)
         self._drawing = False
+        self._count = 0
 
     def move(self, x: float, y: float) -> None:
         self.x, self.y = self._start = x, y
@@ -125,6 +126,9 @@ class SegmentPen:
 
     def _add(self, *points: Point, arc: Arc | None = None) -> None:
         self._begin()
+        self._count += 1
+        if self._count > MAX_SEGMENTS:
+            raise UserError(f"a shape of more than {MAX_SEGMENTS:,} segments is not cut: simplify it or divide it")
         self.subpaths[-1].segments.append(Segment(((self.x, self.y), *points), arc))
         self.x, self.y = points[-1]
 
