@@ -288,6 +288,17 @@ def test_notes_say_what_is_not_read() -> None:
     assert SvgDocument.read(page('<path stroke="red" fill="none" d="M0 0h1"/>')).notes == []
 
 
+def test_entities_in_attributes_stay_as_written() -> None:
+    head = '<!DOCTYPE svg [<!ENTITY st0 "fill:gold;stroke:#000">]>'
+    text = head + page('<circle style="&st0;" cx="50" cy="60" r="5" id="a&amp;b&#x41;"/>')
+    cut = SvgDocument.read(text).cut(HOLE).text()
+    assert cut.startswith(
+        head + page('<circle style="&st0;;stroke:none" cx="50" cy="60" r="5" id="a&amp;b&#x41;"/>')[:-6]
+    )
+    assert '<path style="&st0;;fill:none" d="M55 60A5 5 0 0 1' in cut
+    assert [element.stroked for element in SvgDocument.read(cut).elements] == [False, True]
+
+
 def test_outlined_lines_are_noted() -> None:
     band = '<path d="M5 5H95V9H5Z"/>'
     start = "looks like a line drawn by its outline"

@@ -12,7 +12,7 @@ from gra2seq.formats.svg.elements import Element
 from gra2seq.formats.svg.geometry import CUBIC, LINE
 from gra2seq.formats.svg.layout import Layout, Shape, UseInstance
 from gra2seq.formats.svg.shapes import GEOMETRY, given
-from gra2seq.formats.svg.source import TAG, Edit, Source, apply_edits, mapped, self_closed, with_attributes
+from gra2seq.formats.svg.source import TAG, Edit, Source, apply_edits, self_closed, with_attributes, with_style
 
 MAX_COPIED = 1_000_000  # characters more than the file has that copies of targets may take
 PLACED = ("x", "y", "width", "height", "href", "xlink:href")  # attributes that only a <use> understands
@@ -98,7 +98,7 @@ class Editor:
         ruled = [*sheet.for_tag(element.tag, element.attributes), *sheet.for_tag("path", element.attributes)]
         if ruled:  # rules for the old tag no longer apply, those for <path> now do
             said = ";".join(f"{name}:{own.get(name, 'inherit')}" for name in dict.fromkeys(ruled))
-            tag = mapped(tag, "style", lambda old: f"{old.rstrip('; ')};{said}" if old.strip() else said)
+            tag = with_style(tag, said)
         return tag
 
     def _unstroked(self, element: Element) -> bytes:
@@ -111,7 +111,7 @@ class Editor:
         styled = self._layout.page.sheet.rules or b"style" in tag
         if not styled:
             return with_attributes(tag, {name: "none"})
-        return mapped(tag, "style", lambda old: f"{old.rstrip('; ')};{name}:none" if old.strip() else f"{name}:none")
+        return with_style(tag, f"{name}:none")
 
     def _instances(self) -> list[UseInstance]:
         """All uses that draw something, the innermost first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
@@ -126,11 +126,11 @@ def self_closed(tag: bytes) -> bytes:
     return tag if tag.endswith(b"/>") else tag[:-1] + b"/>"
 
 
-def mapped(tag: bytes, name: str, change: Callable[[str], str]) -> bytes:
-    """A tag with one attribute changed as a text; set if it is absent."""
+def with_style(tag: bytes, declarations: str) -> bytes:
+    """A tag with declarations added to its `style`; entities in it stay as they are written."""
     for found in ATTRIBUTE.finditer(tag):
-        if found.group(2).decode() == name:
-            value = change(found.group(3)[1:-1].decode())  # entities stay as they are written
-            quote = found.group(3)[:1]
-            return tag[: found.start(3)] + quote + value.encode() + quote + tag[found.end(3) :]
-    return with_attributes(tag, {name: change("")})
+        if found.group(2) == b"style":
+            old = found.group(3)[1:-1]
+            joint = b"" if not old.strip() or (old.endswith(b";") and b"&" not in old) else b";"
+            return tag[: found.end(3) - 1] + joint + declarations.encode() + tag[found.end(3) - 1 :]
+    return with_attributes(tag, {"style": declarations})
