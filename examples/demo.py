@@ -24,7 +24,7 @@ from gra2seq.evaluation.figures import links_of
 from gra2seq.model import mask_draws
 from gra2seq.sketch.masking import damage
 from gra2seq.sketch.render import render
-from gra2seq.sketch.svg import write_svg
+from gra2seq.formats.svg import write_svg
 from gra2seq.system.atomic_files import atomic_write
 from gra2seq.training.gallery import damaged_picture
 

@@ -21,7 +21,7 @@ from gra2seq.formats.registry import FORMATS, Format, readable_suffixes, real_ta
 from gra2seq.sketch.render import contact_sheet, render, write_png
 from gra2seq.sketch.simplify import quickdraw_simplify, simplify_in_place
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.sketch.svg import read_svg, write_svg
+from gra2seq.formats.svg import read_svg, write_svg
 from gra2seq.system.atomic_files import atomic_folder, atomic_write
 
 PNG_SIZE = 512  # px of a single drawing
