@@ -27,7 +27,7 @@ from gra2seq.errors import UserError
 from gra2seq.judging.retrieval import ranks
 from gra2seq.sketch.chamfer import chamfer, line_points
 from gra2seq.sketch.picture import LINE_WIDTH, render
-from gra2seq.sketch.strokes import Doubles, Sketch
+from gra2seq.sketch.strokes import Doubles, Ints, Sketch
 
 PENS = {"thin": LINE_WIDTH / 1.5, "medium": LINE_WIDTH, "thick": LINE_WIDTH * 2}  # of the picture's side
 BLUR = 0.8 / 256  # of the picture's side, standard deviation
@@ -134,8 +134,8 @@ def code_figures(codes: NDArray[Any], gallery: NDArray[Any], truth: Sequence[Ske
 def ink_explained(traced: Sketch, truth: Sketch) -> tuple[float, float]:
     """Share of the true lines near a traced one, and share of the traced lines near a true one."""
     one, other = line_points(truth), line_points(traced)
-    distance = _distances(one, other)
-    return float((distance.min(axis=1) <= EXPLAINED).mean()), float((distance.min(axis=0) <= EXPLAINED).mean())
+    (near, _), (back, _) = _nearest(one, other), _nearest(other, one)
+    return float((near <= EXPLAINED).mean()), float((back <= EXPLAINED).mean())
 
 
 def order_tau(traced: Sketch, truth: Sketch) -> float | None:
@@ -145,15 +145,21 @@ def order_tau(traced: Sketch, truth: Sketch) -> float | None:
     points, when = line_points(truth), np.arange(len(line_points(truth)))
     low, high = traced.points.min(axis=0), traced.points.max(axis=0)
     scaled = (traced.points.astype(np.float64) - (low + high) / 2) / max(float((high - low).max()), 1e-9)
-    nearest = _distances(scaled, points).argmin(axis=1)
+    _, nearest = _nearest(scaled, points)
     drawn = np.array([np.median(when[own]) for own in np.split(nearest, traced.starts[1:])])
+    drawn = drawn[:: max(1, len(drawn) // 2000)]  # of very many strokes, some
     later = np.sign(np.subtract.outer(drawn, drawn))[np.tril_indices(len(drawn), -1)]  # row after column
     return float(later.sum() / max(np.abs(later).sum(), 1))
 
 
-def _distances(one: Doubles, other: Doubles) -> Doubles:
-    away: Doubles = np.hypot(*(one[:, None] - other[None]).transpose(2, 0, 1))
-    return away
+def _nearest(points: Doubles, others: Doubles) -> tuple[Doubles, Ints]:
+    """(n,) distance to the nearest of the others, and its number; in parts, because outlines of noise are many."""
+    distances, numbers = [], []
+    for start in range(0, len(points), 4096):
+        squares = np.square(points[start : start + 4096, None] - others).sum(axis=-1)
+        numbers.append(squares.argmin(axis=1))
+        distances.append(np.sqrt(squares.min(axis=1)))
+    return np.concatenate(distances), np.concatenate(numbers)
 
 
 def _traced(method: Callable[[bytes], Sketch], files: Sequence[bytes]) -> tuple[list[Sketch], float]:

@@ -19,7 +19,9 @@ Contrast = NDArray[np.float32]  # (height, width)
 
 FLAT_SPREAD = 4  # grey values around the median that an evenly lit page takes up
 FLAT_SHARE = 0.5  # of the pixels lie within that spread if the light is even
-PAGE_WINDOW = 1 / 9  # of the longer side: wider dark areas are table or shadow, not ink
+WINDOW = 1 / 30  # of the longer side: in uneven light, wider dark areas are table or shadow, not ink
+MIN_WINDOW = 21  # px
+DARKEST_PAGE = 0.48  # of its brightest parts: wide areas at the border that are darker are no page
 DARK = 60  # median grey up to which a picture without lines is called black
 MIN_CONTRAST = 0.1  # of the page's brightness: what is fainter is not ink
 NOISE_FACTOR = 4.0  # standard deviations of the noise by which ink stands out
@@ -29,16 +31,19 @@ PAGE_BLUR = 3.0  # px, the same before the brightness of the page is taken from 
 BLUR_GAIN = 0.28 / BLUR  # white noise that remains after it
 STRONG, WEAK = 0.5, 0.35  # of the ink's contrast: ink, and ink if it touches a strong pixel
 MAX_INK_SHARE = 0.6  # of the picture; more is no line drawing
-SPECK = 0.6  # squared line widths; smaller blots are dirt
+SPECK = 0.3  # squared line widths; smaller blots are dirt
+RULED_SPECK = 1.0  # the same where rulings were removed: pieces of them remain
 
 
 def ink_of(picture: Picture) -> Mask:
     """Find the ink of a drawing, dark on light or light on dark; a `UserError` if there is none."""
-    contrast = without_rulings(_contrast(picture.grey))
+    seen = _contrast(picture.grey)
+    contrast = without_rulings(seen)
     level = _line_level(contrast)
     if level == 0:
         raise _nothing(picture)
-    ink = _without_specks(_hysteresis(contrast, WEAK * level, max(STRONG * level, MIN_CONTRAST)))
+    ink = _hysteresis(contrast, WEAK * level, max(STRONG * level, MIN_CONTRAST))
+    ink = _without_specks(ink, SPECK if contrast is seen else RULED_SPECK)
     share = float(ink.mean())
     if share == 0:
         raise _nothing(picture)
@@ -67,12 +72,25 @@ def _contrast(grey: Grey) -> Contrast:
     median = float(np.median(grey))
     if float((cv2.absdiff(grey, median) <= FLAT_SPREAD).mean()) >= FLAT_SHARE:
         return _above(1 - grey / np.float32(max(median, 1.0)), NOISE_FACTOR * noise / max(median, 1.0))
-    side = max(3, round(max(grey.shape) * PAGE_WINDOW)) | 1
-    smooth = cv2.GaussianBlur(grey, (0, 0), PAGE_BLUR) if noise >= NOISY * BLUR_GAIN else grey
-    page = cv2.morphologyEx(smooth, cv2.MORPH_CLOSE, np.ones((side, side), np.uint8)).astype(np.float32)
-    page = np.maximum(page, 1)
+    smooth = np.asarray(cv2.GaussianBlur(grey, (0, 0), PAGE_BLUR), np.uint8) if noise >= NOISY * BLUR_GAIN else grey
+    window = max(MIN_WINDOW, round(max(grey.shape) * WINDOW)) | 1
+    # Repeating the border makes a strip of table along it wide enough to stay.
+    wider = cv2.copyMakeBorder(smooth, window, window, window, window, cv2.BORDER_REPLICATE)
+    closed = cv2.morphologyEx(wider, cv2.MORPH_CLOSE, np.ones((window, window), np.uint8))
+    page = np.maximum(closed[window:-window, window:-window], 1).astype(np.float32)
     contrast = 1 - grey / page
-    return _above(contrast - np.median(contrast), NOISE_FACTOR * noise / page)
+    contrast -= np.median(contrast)
+    contrast[_table(grey, DARKEST_PAGE * float(np.quantile(page, 0.9)), window // 2)] = 0
+    return _above(contrast, NOISE_FACTOR * noise / page)
+
+
+def _table(grey: Grey, level: float, size: int) -> Mask:
+    """What lies around the page: wide areas at the border of the picture darker than `level`."""
+    _, label = cv2.connectedComponents((cv2.blur(grey, (size, size)) < level).astype(np.uint8), connectivity=8)
+    border = np.unique(np.concatenate([label[0], label[-1], label[:, 0], label[:, -1]]))
+    table = np.isin(label, border[border > 0]).astype(np.uint8)
+    mask: Mask = cv2.dilate(table, np.ones((2 * size + 1, 2 * size + 1), np.uint8)) > 0  # and the edge of the page
+    return mask
 
 
 def _above(contrast: Contrast, noise: NDArray[np.float32] | float) -> Contrast:
@@ -81,7 +99,7 @@ def _above(contrast: Contrast, noise: NDArray[np.float32] | float) -> Contrast:
 
 def _ink_is_light(grey: Grey) -> bool:
     """Whether lines are lighter than what is around them: then large deviations from the local mean are upwards."""
-    side = max(3, round(max(grey.shape) * PAGE_WINDOW)) | 1
+    side = max(3, max(grey.shape) // 9) | 1
     values = grey.astype(np.float32)
     deviation = values - cv2.blur(values, (side, side))
     return bool((deviation**3).sum() > 0)
@@ -103,13 +121,13 @@ def _hysteresis(contrast: Contrast, weak: float, strong: float) -> Mask:
     return mask
 
 
-def _without_specks(ink: Mask) -> Mask:
-    """Drop blots too small for a dot of this pen."""
+def _without_specks(ink: Mask, least: float) -> Mask:
+    """Drop blots smaller than `least` squared line widths: too small for a dot of this pen."""
     reach = cv2.distanceTransform(ink.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_3)
     middle = reach[ink & (reach >= cv2.dilate(reach, np.ones((3, 3), np.uint8)))]
     width = 2 * float(np.median(middle)) - 1 if middle.size else 0.0
     count, label, about, _ = cv2.connectedComponentsWithStats(ink.astype(np.uint8), connectivity=8)
-    kept = about[:, cv2.CC_STAT_AREA] >= SPECK * width**2
+    kept = about[:, cv2.CC_STAT_AREA] >= least * width**2
     kept[0] = False
     mask: Mask = kept[label] if count > 1 else ink
     return mask

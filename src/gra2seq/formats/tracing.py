@@ -18,9 +18,9 @@ from gra2seq.formats.joining import strokes_of
 from gra2seq.formats.paper import ink_of
 from gra2seq.formats.pen_order import in_drawing_order
 from gra2seq.formats.raster import Picture, read_grey
-from gra2seq.formats.skeleton import Mask, skeleton_graph
+from gra2seq.formats.skeleton import skeleton_graph
 from gra2seq.sketch.simplify import SIDE, quickdraw_simplify
-from gra2seq.sketch.strokes import Doubles, Sketch
+from gra2seq.sketch.strokes import Sketch
 
 WORKING_SIDE = 1024  # px; larger pictures are scaled down: lines stay several pixels wide, and time is bounded
 EPSILON = 1.25  # of 255: finer than QuickDraw's 2, because thinning has already rounded off corners
@@ -50,18 +50,13 @@ def trace(picture: Picture) -> Sketch:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         grey = np.asarray(cv2.resize(picture.grey, size, interpolation=cv2.INTER_AREA), np.uint8)
         picture = Picture(grey, picture.name, picture.remark)
-    strokes = trace_ink(ink_of(picture))
+    strokes = strokes_of(skeleton_graph(ink_of(picture)))
     if len(strokes) > MAX_STROKES:
         raise UserError(
             f"{picture.name} shows no drawing: more than {MAX_STROKES} separate lines were found; "
             "give a picture of a drawing on an empty page"
         )
-    return _simplified(Sketch.from_strokes([(stroke + 0.5) / scale - 0.5 for stroke in strokes]))
-
-
-def trace_ink(ink: Mask) -> list[Doubles]:
-    """The strokes that would have left this ink, in the order of a person, each (n, 2) in pixels."""
-    return in_drawing_order(strokes_of(skeleton_graph(ink)))
+    return _simplified(Sketch.from_strokes([(stroke + 0.5) / scale - 0.5 for stroke in in_drawing_order(strokes)]))
 
 
 def _simplified(sketch: Sketch) -> Sketch:
