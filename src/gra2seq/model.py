@@ -354,7 +354,7 @@ class Model:
         unit, lanes = self.preparation.scale / BOX, max(drawing.infill, samples)
         chosen: list[list[InfillResult]] = []
         for part in _parts(len(damages), max(STREAM // lanes, 1)):
-            scenes = [Scene(damage, unit) for damage in damages[part]]
+            scenes = [Scene(one, self.preparation.simplified(one).visible, unit) for one in damages[part]]
             with torch.inference_mode():
                 state = self.network.decoder.first_state(codes[part].to(self.device))
             results = infill(
