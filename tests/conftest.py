@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from gra2seq.cli import main
-from gra2seq.options import options
+from gra2seq.config import parse_config
 from gra2seq.training.loop import train
 
 
@@ -20,7 +20,7 @@ def private_cache(tmp_path_factory):
     patch.undo()
 
 
-TINY = {"preset": "tiny", "data": "doodles:200", "workers": 0, "threads": 1, "gallery": 0}
+TINY = {"preset": "tiny", "data": "doodles:200", "workers": 0, "threads": 1}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,7 +37,8 @@ def tests_go_on():
 def tiny_run(tmp_path_factory):
     """The folder of a tiny model after a few steps."""
     folder = tmp_path_factory.mktemp("runs") / "tiny"
-    return train(options({**TINY, "run": str(folder), "max_steps": 6, "validate_every": 3}))
+    training = {"max_steps": 6, "validate_every": 3, "gallery": 0}
+    return train(parse_config({**TINY, "run": str(folder), "training": training}))
 
 
 @pytest.fixture

@@ -16,10 +16,11 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+from gra2seq.options import options
+
 import gra2seq
 from gra2seq.data.info import convert, describe
 from gra2seq.folder import pack
-from gra2seq.options import options
 from gra2seq.system.tensor_files import read_tensors
 from gra2seq.training.loop import train
 

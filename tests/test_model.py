@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gra2seq.sketch.chamfer import chamfer, off_what_is_left
 from safetensors.numpy import load_file
 
 import gra2seq
@@ -17,7 +18,6 @@ from gra2seq.errors import UserError
 from gra2seq.folder import PACKED, SHIPPED, pack
 from gra2seq.model import _noise, laid_over, mask_draws
 from gra2seq.nn.stroke_decoder import draw_rows
-from gra2seq.sketch.chamfer import chamfer, off_what_is_left
 from gra2seq.sketch.masking import hole_at, inside
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch

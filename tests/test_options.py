@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from gra2seq.options import IN_USE, Options, as_dict, options, read_options
 
 import gra2seq
 from gra2seq.errors import UserError
 from gra2seq.folder import SHIPPED
 from gra2seq.models import build
-from gra2seq.options import IN_USE, Options, as_dict, options, read_options
 from gra2seq.training.manifest import THE_MODEL, check_same_model
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from gra2seq.shares import LEAST, MOST_JOBS, Shares, jobs_for
 
 import gra2seq
 from gra2seq import shares
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.formats.files import read, write
-from gra2seq.shares import LEAST, MOST_JOBS, Shares, jobs_for
 from gra2seq.system import processes
 
 SKETCHES = list(doodles(11, seed=4))

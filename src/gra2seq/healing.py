@@ -57,7 +57,9 @@ def heal_document(model: Model, document: SvgDocument, request: HealRequest) -> 
 
 def redraw_document(model: Model, document: SvgDocument, request: HealRequest) -> list[SvgDocument]:
     """The document with all its lines drawn anew, on the same page and in the same style."""
-    return heal_document(model, document, replace(request, drawing=replace(request.drawing, keep_lines=False, infill=0)))
+    return heal_document(
+        model, document, replace(request, drawing=replace(request.drawing, keep_lines=False, infill=0))
+    )
 
 
 def new_lines(model: Model, damage: Damage, request: HealRequest) -> list[list[Doubles]]:
@@ -102,9 +104,9 @@ def _mask_pixels(path: Path) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     if picture is None:
         raise UserError(f"{path} is no picture that can be read: give a .png or .svg")
     if picture.ndim == 3 and picture.shape[2] == 4 and (picture[..., 3] < 255).any():
-        return (picture[..., 3] >= 128).astype(np.uint8)
+        return np.asarray(picture[..., 3] >= 128, np.uint8)
     grey = picture if picture.ndim == 2 else picture[..., :3].mean(axis=2)
-    return (grey < grey.max() / 2).astype(np.uint8)
+    return np.asarray(grey < grey.max() / 2, np.uint8)
 
 
 def check_visible(sketches: Sequence[Sketch], request: HealRequest) -> list[str]:

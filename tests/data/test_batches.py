@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from gra2seq.options import options
 
 from gra2seq.data.batches import (
     Recipe,
@@ -17,7 +18,6 @@ from gra2seq.data.batches import (
 from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.sketch.masking import hole_by_lot
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch, from_stroke5, to_stroke5

@@ -3,10 +3,10 @@
 from itertools import pairwise
 
 import numpy as np
+from gra2seq.options import options
 
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
-from gra2seq.options import options
 from gra2seq.sketch.strokes import END
 
 SKETCHES = list(doodles(8, seed=4))

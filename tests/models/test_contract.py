@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from gra2seq.options import PRESETS, SYSTEMS, options
+from gra2seq.sketch.chamfer import off_what_is_left
 
 from gra2seq.data.batches import prepare
 from gra2seq.data.datasets import BOX
@@ -12,8 +14,6 @@ from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.model import untrained
 from gra2seq.models import MODELS, build
-from gra2seq.options import PRESETS, SYSTEMS, options
-from gra2seq.sketch.chamfer import off_what_is_left
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.training.checkpoint import load_weights, save_weights
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from gra2seq.options import options
 
 import gra2seq
 from gra2seq.data.batches import prepare
 from gra2seq.data.datasets import NAMED
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.errors import UserError
-from gra2seq.folder import pack
 from gra2seq.evaluation.judge import load_judge
+from gra2seq.folder import pack
 from gra2seq.models.sketch_a_net import SketchANet
-from gra2seq.options import options
 from gra2seq.sketch.augment import changed, picture
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.training.loop import read_metrics, train

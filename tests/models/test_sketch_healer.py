@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from gra2seq.options import options
 from systems import SKETCHES, batch_for, tiny
 
 from gra2seq.data.batches import prepare
 from gra2seq.models import build
-from gra2seq.options import options
 from gra2seq.sketch.masking import damage
 
 

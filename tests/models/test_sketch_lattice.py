@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from gra2seq.options import options
 from systems import SKETCHES, batch_for, tiny
 
 from gra2seq.models import build
-from gra2seq.options import options
 from gra2seq.sketch.lattice import lattice_centres
 from gra2seq.sketch.masking import damage, look_by_lattice
 from gra2seq.sketch.strokes import Sketch

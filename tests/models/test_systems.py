@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from gra2seq.options import SYSTEMS, options
 from systems import SKETCHES, batch_for, one_by_one, tiny
 
 from gra2seq.data.batches import prepare
@@ -13,7 +14,6 @@ from gra2seq.models.rpcl_pix2seq import KL_RATE as RPCL_KL_RATE
 from gra2seq.models.sketch_model import Encoding, sampled
 from gra2seq.models.sketch_rnn import KL_FREE, KL_RATE, KL_WEIGHT
 from gra2seq.nn import gaussian_mixture as mixture
-from gra2seq.options import SYSTEMS, options
 from gra2seq.sketch import lattice
 
 FACTS = {  # of each paper or release: (side, pen, patch, links)

@@ -1,12 +1,12 @@
 """Messages against sums over single nodes; further rounds with links chosen anew."""
 
 import torch
+from gra2seq.options import options
 
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
 from gra2seq.models import build
 from gra2seq.nn.graph_conv import GraphConv, GraphRound
-from gra2seq.options import options
 
 
 def test_messages_against_a_loop():

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from gra2seq.nn.stroke_decoder import StrokeDecoder
 from gra2seq.nn.lstm import LSTM, LayerNormLSTM, last_rows, members, pack, unpack
+from gra2seq.nn.stroke_decoder import StrokeDecoder
 from gra2seq.nn.stroke_encoder import StrokeEncoder
 
 BATCH, HIDDEN, INPUTS = 3, 4, 5

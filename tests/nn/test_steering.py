@@ -6,12 +6,12 @@ from collections import deque
 import numpy as np
 import pytest
 import torch
-from pen_moves import pen_move
-
-from gra2seq.nn.stroke_decoder import draw_rows
 from gra2seq.nn.steering import AWAY, DRAWN, FURTHEST, LOOKS, POINTS, PROGRESS, SHARP, SURPRISE, Sight
 from gra2seq.sketch.chamfer import Left
 from gra2seq.sketch.ink_map import FINE, REACH, SIDE, ink_map, lost_map
+from pen_moves import pen_move
+
+from gra2seq.nn.stroke_decoder import draw_rows
 
 CPU = torch.device("cpu")
 NOWHERE = np.empty((0, 4))

@@ -2,12 +2,12 @@ import math
 
 import pytest
 import torch
+from gra2seq.options import options
 
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
 from gra2seq.models import build
 from gra2seq.nn.node_position import WAVES, Where
-from gra2seq.options import options
 
 
 @pytest.mark.parametrize("order", [False, True])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from gra2seq.options import options
 
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.sketch.augment import Variety
 
 

@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from gra2seq.sketch.chamfer import MOST, SPACING, chamfer, left_of, line_points, off_what_is_left
 
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.sketch import chamfer as module
 from gra2seq.sketch.canvas import Canvas
-from gra2seq.sketch.chamfer import MOST, SPACING, chamfer, left_of, line_points, off_what_is_left
 from gra2seq.sketch.masking import damage
 from gra2seq.sketch.strokes import Sketch
 

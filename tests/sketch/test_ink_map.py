@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from gra2seq.sketch.chamfer import Left, left_of
+from gra2seq.sketch.ink_map import FINE, REACH, SIDE, UNKNOWN, ink_map, lost_map
 
 from gra2seq.data.doodles import doodles
 from gra2seq.sketch.canvas import Canvas
-from gra2seq.sketch.chamfer import Left, left_of
-from gra2seq.sketch.ink_map import FINE, REACH, SIDE, UNKNOWN, ink_map, lost_map
 from gra2seq.sketch.masking import damage
 
 NOWHERE = np.empty((0, 4))

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from gra2seq.sketch.keeping import keep_lines
 
 from gra2seq.data.doodles import doodles
 from gra2seq.sketch import keeping
-from gra2seq.sketch.keeping import keep_lines
 from gra2seq.sketch.strokes import Sketch
 
 NO_BOX = np.empty((0, 4))

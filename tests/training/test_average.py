@@ -2,11 +2,11 @@
 
 import pytest
 import torch
+from gra2seq.options import options
 from safetensors.torch import load_file
 from tiny import TINY, run
 
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.training.average import Average
 from gra2seq.training.loop import read_metrics, train
 

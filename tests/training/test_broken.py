@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from gra2seq.options import options
 from safetensors import SafetensorError
 from tiny import TINY, losses, run
 
@@ -18,7 +19,6 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
 from gra2seq.models import build
 from gra2seq.models.sketch_model import SketchModel
-from gra2seq.options import options
 from gra2seq.sketch.masking import hole_by_lot
 from gra2seq.system import tensor_files
 from gra2seq.training import manifest

@@ -10,11 +10,11 @@ import sys
 
 import pytest
 import torch
+from gra2seq.options import options
 from tiny import TINY, losses, run
 
 import gra2seq
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.training.checkpoint import LAST, PREVIOUS, read_progress
 from gra2seq.training.loop import train
 

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import torch
+from gra2seq.options import options
 from safetensors.torch import load_file
 from tiny import TINY, losses, run
 
@@ -16,7 +17,6 @@ from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule
 from gra2seq.errors import UserError
 from gra2seq.folder import pack
-from gra2seq.options import options
 from gra2seq.system.tensor_files import read_tensors
 from gra2seq.training import checkpoint
 from gra2seq.training.checkpoint import Progress

@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from gra2seq.options import SYSTEMS
 from tiny import command, losses
 
 import gra2seq
-from gra2seq.options import SYSTEMS
 
 WATCHED = {"step", "sketches_per_second", "norm", "cosine", "clusters", "sigma", "kl_a_dimension", "components"}
 

@@ -3,9 +3,9 @@
 import io
 import re
 
+from gra2seq.options import options
 from rich.console import Console
 
-from gra2seq.options import options
 from gra2seq.training.loop import Report
 from gra2seq.training.progress import counting, show, show_all
 

@@ -8,11 +8,11 @@ import time
 
 import pytest
 import torch
+from gra2seq.options import options
 from tiny import TINY, command, losses, run
 
 import gra2seq
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.training.checkpoint import read_progress
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.manifest import options_of_stretches

@@ -7,10 +7,10 @@ import sys
 import time
 
 import pytest
+from gra2seq.options import options
 from tiny import TINY, command, run
 
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.training import loop, manifest
 from gra2seq.training.loop import read_metrics, train
 from gra2seq.training.run_lock import lock_run

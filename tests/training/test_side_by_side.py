@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gra2seq.options import options
 
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.training.checkpoint import read_progress
 from gra2seq.training.loop import train
 from gra2seq.training.side_by_side import Planned, side_by_side

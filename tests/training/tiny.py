@@ -3,6 +3,7 @@
 import sys
 
 from gra2seq.options import options
+
 from gra2seq.training.loop import read_metrics, train
 
 TINY = {

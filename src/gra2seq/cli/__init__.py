@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from gra2seq.cli.common import app, say
@@ -15,13 +12,13 @@ from gra2seq.system.memory import keep_freed_memory, skip_collection_at_exit, tu
 
 # isort: off
 # the order of the help
-from gra2seq.cli import making, drawing, judging, data
+from gra2seq.cli import heal, draw, train, evaluate, data
 
-__all__ = ["app", "data", "drawing", "judging", "main", "making", "several"]
+__all__ = ["app", "data", "draw", "evaluate", "heal", "main", "several", "train"]
 
 
 def several(
-    words: list[str], options: tuple[str, ...] = ("--mask", "--hole", "--data", "--links", "--systems")
+    words: list[str], options: tuple[str, ...] = ("--mask", "--square", "--data", "--links", "--systems")
 ) -> list[str]:
     """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option.
 
@@ -42,11 +39,11 @@ def several(
 
 
 def _fits(word: str, option: str) -> bool:
-    if option in ("--mask", "--hole"):
+    if option in ("--mask", "--square"):
         return word.replace(".", "", 1).replace("e-", "", 1).isdigit()
     if option == "--data":
-        return word != "shipped" and not Path(word, "model.safetensors").exists()
-    return word != "shipped" and not {"=", "/", "."} & set(word)
+        return word != "package" and not Path(word, "model.safetensors").exists()
+    return word != "package" and not {"=", "/", "."} & set(word)
 
 
 def main() -> None:
@@ -72,27 +69,3 @@ def main() -> None:
         sys.exit(130)
     finally:
         skip_collection_at_exit()
-
-
-@contextmanager
-def _written_out() -> Iterator[None]:
-    """Standard output on a full disk is one clear line; if nobody reads it any more, as with `| head`, it just ends."""
-    try:
-        try:
-            yield
-        finally:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_output()
-        sys.exit(128 + 13)  # as if ended by SIGPIPE
-    except OSError as error:
-        if error.filename is not None:  # not an error of writing to an open file
-            raise
-        _drop_output()
-        reason = error.strerror or str(error)
-        raise UserError(f"cannot write the output: {reason}; free some space or write it elsewhere") from error
-
-
-def _drop_output() -> None:
-    """Python flushes standard output once more when it ends, and would report the same error again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -54,7 +54,9 @@ def heal(
     erase: Annotated[Path | None, typer.Option(help="Lost region as a .svg shape, or a .png mask of the page.")] = None,
     end_missing: Annotated[bool, typer.Option("--missing-end", help="The end of the drawing is missing.")] = False,
     frame: Frame = None,
-    mask_prob: Annotated[float, typer.Option(help="Hide patches with this probability first, as the paper does.")] = 0.0,
+    mask_prob: Annotated[
+        float, typer.Option(help="Hide patches with this probability first, as the paper does.")
+    ] = 0.0,
     keep_lines: Annotated[bool, typer.Option("--keep-lines/--no-keep-lines", help="Your lines stay, or not.")] = True,
     samples: Samples = 1,
     model: ModelFolder = None,
@@ -202,10 +204,7 @@ class _Job:
         """Where the answer to a file goes."""
         from gra2seq.formats.files import beside, check_target
 
-        if self.out_dir:
-            target = self.out_dir / path.name
-        else:
-            target = self.out or beside(path, self.word)
+        target = self.out_dir / path.name if self.out_dir else self.out or beside(path, self.word)
         check_target(target)
         _check_free(target, self.files, self.force)
         return target
@@ -230,9 +229,7 @@ class _Job:
         """Heal or complete the drawings of one file."""
         from gra2seq.healing import HealRequest, check_visible
 
-        request = HealRequest(
-            lost, frame, end_missing, samples, self.model.changed_drawing(None, options), curves
-        )
+        request = HealRequest(lost, frame, end_missing, samples, self.model.changed_drawing(None, options), curves)
         target = self.target(path)
         if path.suffix.lower() == ".svg" and target.suffix.lower() == ".svg":
             self._documents(path, target, request)

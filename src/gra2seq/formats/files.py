@@ -18,10 +18,10 @@ from gra2seq.formats.npz import SPLITS, read_npz, write_npz
 from gra2seq.formats.opening import UNLIMITED, Limits, limits_for, open_input
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import FORMATS, Format, readable_suffixes, real_target, suffix_of, writable_suffixes
+from gra2seq.formats.svg import read_svg, write_svg
 from gra2seq.sketch.render import contact_sheet, render, write_png
 from gra2seq.sketch.simplify import quickdraw_simplify, simplify_in_place
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.formats.svg import read_svg, write_svg
 from gra2seq.system.atomic_files import atomic_folder, atomic_write
 
 PNG_SIZE = 512  # px of a single drawing
@@ -133,7 +133,7 @@ def _records(path: Path, labels: bool, simplify: bool | None, limits: Limits) ->
     reader = FORMATS[suffix].read
     assert reader is not None
     if simplify and reader in (read_ndjson, read_json):
-        return iter(reader(path, labels, limits, simplify=True))  # type: ignore[call-arg]
+        return iter(reader(path, labels, limits, simplify=True))
     records = reader(path, labels, limits)
     if simplify is None and suffix == ".svg":
         return (Record(split, simplify_in_place(sketch)) for split, sketch in records)

@@ -29,6 +29,7 @@ from gra2seq.sketch.simplify import quickdraw_points
 from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch, to_polylines
 from gra2seq.system.atomic_files import atomic_write
 
+DEFAULT_LIMITS = Limits()
 DECODER = json.JSONDecoder()  # used directly: `json.loads` first guesses the encoding of bytes
 MAX_PARSED = 1 << 30  # bytes of memory that one JSON text may become
 # What JSON becomes in memory, in bytes. These are upper bounds for CPython on 64 bits, shown to hold by a test.
@@ -42,7 +43,7 @@ def read_json(
     labels: bool = False,
     limits: Limits = Limits(),
     *,
-    simplify: bool = False,  # noqa: B008
+    simplify: bool = False,
 ) -> Iterator[Record]:
     """Drawings in plain JSON: one list of strokes, one object with `drawing`, or a list of such objects.
 
@@ -134,7 +135,8 @@ def record_from_json(item: Any, labels: bool, bare: bool = False, *, simplify: b
     counts = np.array(lengths, np.int64)
     sketch = Sketch(points, counts, word, str(key), parts)  # which checks that all points are finite
     if simplify:
-        sketch = Sketch(*quickdraw_points(points, counts), word, str(key), parts)
+        simple, counts = quickdraw_points(points, counts)
+        sketch = Sketch(simple.astype(np.float32), counts, word, str(key), parts)
     return Record(split, sketch)
 
 

@@ -136,4 +136,6 @@ def _without_specks(ink: Mask, least: float) -> Mask:
 def _nothing(picture: Picture) -> UserError:
     if float(np.median(picture.grey)) <= DARK:
         return UserError(f"{picture.name} is black all over: no drawing is seen; take it again with more light")
-    return UserError(f"{picture.name} shows no drawing: nothing stands out from the page; use a darker pen or more light")
+    return UserError(
+        f"{picture.name} shows no drawing: nothing stands out from the page; use a darker pen or more light"
+    )

@@ -164,7 +164,7 @@ def missing_end_of(sketch: Sketch, frame: Box | None = None) -> Damage:
 
 
 def square_hole(sketch: Sketch, place: Sequence[float], size: Sequence[float]) -> Box:
-    """A hole around `place`, given as shares of the sketch's box; its width and height are shares of the longer side."""
+    """A hole around `place`, in shares of the sketch's box; its width and height are shares of the longer side."""
     left, top, width, height = sketch.box
     side = max(width, height) or 1.0
     (x, y), (wide, high) = place, size

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gra2seq.errors import UserError
+from gra2seq.formats.opening import read_bytes
 from gra2seq.formats.svg import splitting
 from gra2seq.formats.svg.affine import Affine, apply, invert, scale_of
 from gra2seq.formats.svg.bezier_fit import TOLERANCE, decimals, line_data
@@ -27,7 +28,7 @@ from gra2seq.formats.svg.reader import MAX_BYTES, NOTHING, drawn_shapes, to_sket
 from gra2seq.formats.svg.region import Region
 from gra2seq.formats.svg.shapes import draw_shape
 from gra2seq.formats.svg.source import Edit, Source
-from gra2seq.formats.opening import read_bytes
+from gra2seq.formats.svg.values import numbers
 from gra2seq.sketch.strokes import Doubles, Sketch
 
 THIN = 1 / 40  # area over squared length of the outline: that of a band ten times as long as wide is 1/44
@@ -54,7 +55,8 @@ class SvgDocument:
 
     def __init__(self, source: Source, default_style: LineStyle | None = None) -> None:
         self._source = source
-        self._layout = Layout(parse_svg(source.data, "utf-8"))
+        self._page = parse_svg(source.data, "utf-8")
+        self._layout = Layout(self._page)
         self._shapes = drawn_shapes(self._layout)
         self._default = default_style
 
@@ -111,6 +113,12 @@ class SvgDocument:
     def styles(self) -> list[LineStyle]:
         """The style of each stroke of the sketch."""
         return [element.style for element in self.elements for _ in element.strokes]
+
+    @property
+    def page(self) -> tuple[float, float, float, float]:
+        """x, y, width and height of the page, in the units of its viewBox; the box of the drawing where it has none."""
+        box = numbers(self._page.root.get("viewBox", ""), "viewBox")
+        return (box[0], box[1], box[2], box[3]) if len(box) == 4 else self.sketch.box
 
     @cached_property
     def notes(self) -> list[str]:

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from gra2seq.errors import UserError
+from gra2seq.formats.opening import read_bytes
 from gra2seq.formats.svg.elements import parse_svg
 from gra2seq.formats.svg.geometry import TOO_MANY_POINTS, flatten
 from gra2seq.formats.svg.layout import MAX_SIZE, SLACK, Layout, Shape, batches
-from gra2seq.formats.opening import read_bytes
 from gra2seq.sketch.strokes import MAX_POINTS_READ, Doubles, Floats, Ints, Sketch
 
 MAX_BYTES = 50_000_000

@@ -6,18 +6,19 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import pytest
+from gra2seq.options import SYSTEMS, Options, as_dict, options
 
 from gra2seq.cli import main
 from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
-from gra2seq.folder import load
 from gra2seq.evaluation import compare as comparing
 from gra2seq.evaluation.ablate import OtherBudget
 from gra2seq.evaluation.compare import compare, comparison, draw_curves, with_earlier, write_comparison, write_wall
 from gra2seq.evaluation.judge import Judge
+from gra2seq.folder import load
+from gra2seq.formats.files import write
 from gra2seq.models.sketch_a_net import SketchANet
-from gra2seq.options import SYSTEMS, Options, as_dict, options
 from gra2seq.training.loop import Stopped, train
 
 TINY = {"preset": "tiny", "data": "doodles:150", "max_steps": 3, "validate_every": 3, "workers": 0, "gallery": 0}

@@ -1,4 +1,4 @@
-"""Rec against a loop; every kind of bad answer."""
+"""Rec against a loop, and answers that do not fit."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from gra2seq.evaluation.recognition import NOTHING, recognition
 NAMES = ("bee", "bus", "cat")
 
 
-def test_by_hand():
+def test_recognition_of_four_known_answers():
     found = recognition(["bee", "bus", "bus", "bee"], ["bee", "bee", "bus", "bus"], NAMES)
     assert found.rate == 0.5
     assert found.per_category == {"bee": 0.5, "bus": 0.5}  # no cat was shown
@@ -17,23 +17,23 @@ def test_by_hand():
     assert found.counts.tolist() == [2, 2, 0]
 
 
-def test_equals_a_loop():
+def test_recognition_equals_a_loop():
     random = np.random.default_rng(0)
-    told, true = random.integers(-1, 3, 200), random.integers(0, 3, 200)
-    found = recognition(told, true, NAMES)
+    predicted, true = random.integers(-1, 3, 200), random.integers(0, 3, 200)
+    found = recognition(predicted, true, NAMES)
     right = {name: [] for name in NAMES}
     counts = np.zeros((3, 3), int)
-    for t, a in zip(told, true, strict=True):
+    for t, a in zip(predicted, true, strict=True):
         right[NAMES[a]].append(t == a)
         if t != NOTHING:
             counts[a, t] += 1
     assert found.rate == pytest.approx(sum(sum(r) for r in right.values()) / 200)
     assert found.per_category == pytest.approx({name: sum(r) / len(r) for name, r in right.items()})
     assert (found.confusion == counts).all()
-    assert (found.counts - found.confusion.sum(axis=1)).sum() == (told == NOTHING).sum()
+    assert (found.counts - found.confusion.sum(axis=1)).sum() == (predicted == NOTHING).sum()
 
 
-def test_names_and_numbers_agree():
+def test_names_and_numbers_of_categories_agree():
     one = recognition(["cat", "bee"], [2, 1], NAMES)
     assert one.rate == recognition([2, 0], ["cat", "bus"], NAMES).rate == 0.5
 
@@ -53,6 +53,6 @@ def test_names_and_numbers_agree():
         ([0], [0], ("bee", "bee"), "different names"),
     ],
 )
-def test_bad_input(predicted, actual, categories, message):
+def test_answers_that_do_not_fit_are_refused(predicted, actual, categories, message):
     with pytest.raises(UserError, match=message):
         recognition(predicted, actual, categories)

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 import torch
 
+from gra2seq.config import parse_config
 from gra2seq.data.doodles import doodles
+from gra2seq.data.views import PatchView
 from gra2seq.errors import UserError
-from gra2seq.evaluation import synonyms as judging
+from gra2seq.evaluation import synonyms as measuring
 from gra2seq.evaluation.synonyms import PROXIMITIES, chosen_pairs, overlap, patch_parts, rates, synonyms
 from gra2seq.model import untrained
 from gra2seq.nn.links import LINKS
-from gra2seq.options import options
-from gra2seq.sketch.canvas import Canvas, draw, pen_walk
-from gra2seq.sketch.patches import centres
+from gra2seq.sketch.canvas import Canvas, draw
+from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 
 CANVAS = Canvas(side=80, pen=2, patch=32)
@@ -23,21 +25,25 @@ SKETCHES = list(doodles(12, categories=("cat", "bus", "flower"), seed=3))
 
 @pytest.fixture(scope="module")
 def model():
-    return untrained(options({"preset": "tiny"}))
+    return untrained(parse_config({"preset": "tiny"}))
 
 
-def slow_parts(sketch, canvas, nodes):
+def centres_of(sketch, nodes=20, canvas=CANVAS):
+    """Patch centres along a sketch, on the padded canvas."""
+    damage = Damage.none(sketch)
+    return PatchView(canvas, nodes).cut(damage, draw(damage, canvas))[1]
+
+
+def slow_parts(sketch, centres, canvas):
     """Pixel by pixel, stroke by stroke."""
-    walk = pen_walk(sketch, canvas)
     found = []
-    for x, y in centres(walk, nodes).tolist():
+    for x, y in centres.tolist():
         ink = {}
         for name in dict.fromkeys(sketch.parts):
             pixels = np.zeros((canvas.padded, canvas.padded), np.uint8)
-            for stroke, part in zip(walk.strokes, sketch.parts, strict=True):
+            for stroke, part in zip(sketch.strokes, sketch.parts, strict=True):
                 if part == name:
-                    one = type(walk)(stroke, np.array([len(stroke)]), canvas)
-                    pixels |= draw(one)
+                    pixels |= draw(Damage(Sketch(stroke, np.array([len(stroke)])), Region(), sketch.box), canvas)
             half = canvas.patch // 2
             ink[name] = sum(
                 int(pixels[row, column]) for row in range(y - half, y + half) for column in range(x - half, x + half)
@@ -49,23 +55,21 @@ def slow_parts(sketch, canvas, nodes):
 @pytest.mark.parametrize("number", range(3))
 def test_parts_equal_counting_pixels(number):
     sketch = SKETCHES[number]
-    parts = patch_parts(sketch, CANVAS, 6)
-    assert parts == slow_parts(sketch, CANVAS, 6)
+    at = centres_of(sketch, 6)
+    parts = patch_parts(sketch, at, CANVAS)
+    assert parts == slow_parts(sketch, at, CANVAS)
+    assert len(parts) == 6
     assert set(parts) <= set(sketch.parts)
 
 
-def test_the_part_with_most_ink_wins():
+def test_part_with_most_ink_is_that_of_the_patch():
     """A dot's patch that is crossed by a long line shows the line; far from it the dot shows itself."""
     line, near, far = [(0, 0), (100, 0)], [(50, 3)], [(50, 100)]
     sketch = Sketch.from_strokes([line, near, far], parts=("line", "dot", "dot"))
-    assert patch_parts(sketch, CANVAS) == ("line", "line", "dot")
+    assert patch_parts(sketch, centres_of(sketch), CANVAS) == ("line", "line", "dot")
 
 
-def test_parts_stop_at_the_last_node():
-    assert len(patch_parts(SKETCHES[0], CANVAS, 3)) == 3
-
-
-def test_overlap_by_hand():
+def test_overlap_of_known_places():
     at = np.array([[0, 0], [16, 0], [16, 16], [31, 31], [32, 0], [200, 5]])
     shares = overlap(at, CANVAS)
     assert shares[0].tolist() == pytest.approx([1, 0.5, 0.25, (1 / 32) ** 2, 0, 0])
@@ -82,7 +86,7 @@ def test_overlap_equals_counting_pixels():
     np.testing.assert_allclose(overlap(at, CANVAS), expected)
 
 
-def test_pairs_of_weights():
+def test_chosen_pairs_are_the_two_largest_weights():
     weights = np.array([[1, 0.5, -0.1, 0], [0.9, 1, 0.2, 0.4], [0, 0, 1, 0], [0.3, 0.3, 0.1, 0]])
     pairs = chosen_pairs(weights).tolist()
     assert pairs == [[0, 1], [0, 2], [1, 0], [1, 3], [3, 0], [3, 1]]
@@ -127,7 +131,7 @@ def test_rates_equal_a_loop(seed):
     assert found == rates(weights, labels, overlaps)
 
 
-def test_rates_by_hand():
+def test_rates_of_three_known_patches():
     """Two ears far apart and an eye beside the first."""
     shared = overlap(np.array([[0, 0], [100, 0], [4, 0]]), CANVAS)
     found = rates([np.array([[0, 1], [1, 0], [2, 0]])], [["ear", "ear", "eye"]], [shared])
@@ -136,7 +140,7 @@ def test_rates_by_hand():
     assert (found.chance, found.chance_far) == (pytest.approx(1 / 3), pytest.approx(1 / 2))
 
 
-def test_random_links_meet_chance():
+def test_random_links_have_the_rate_of_chance():
     random = np.random.default_rng(1)
     _, labels, overlaps = some_sketches()
     many = 400
@@ -146,13 +150,13 @@ def test_random_links_meet_chance():
     assert found.rate_far == pytest.approx(found.chance_far, abs=0.015)
 
 
-def test_nothing_to_count_is_none():
+def test_rates_without_links_are_none():
     found = rates([np.ones((1, 1))], [["ear"]], [np.ones((1, 1))])
     assert found.edges == 0
     assert found.rate is found.rate_far is found.chance is found.chance_far is None
 
 
-def test_rates_of_what_does_not_belong_together():
+def test_rates_refuse_links_and_labels_of_different_sketches():
     with pytest.raises(UserError, match="2 labelled patches"):
         rates([np.array([[0, 2]])], [["a", "b"]], [np.ones((2, 2))])
     with pytest.raises(UserError, match="2 labelled patches"):
@@ -163,7 +167,7 @@ def test_rates_of_what_does_not_belong_together():
         rates([np.ones((3, 2))], [["a", "b"]], [np.ones((2, 2))])
 
 
-def test_rows_of_a_model(model):
+def test_rows_of_categories_add_up_to_the_row_of_all(model):
     done = []
     rows = synonyms(model, SKETCHES, progress=done.append)
     assert done == list(range(1, 13))
@@ -190,16 +194,12 @@ def mixed():
 @pytest.fixture(scope="module")
 def one_at_a_time(model, mixed):
     """The rows of `synonyms` from a graph a sketch and a proximity, with nothing shared."""
-    labels = [slow_parts(sketch, model.recipe.canvas, model.recipe.nodes) for sketch in mixed]
-    rows = []
+    canvas, rows = model.preparation.canvas, []
     for name in PROXIMITIES:
         graphs = [model.graph(sketch, name) for sketch in mixed]
-        valid = [graph.nodes.valid[0].numpy() for graph in graphs]
-        links = [graph.adjacency[0].numpy()[v][:, v] for graph, v in zip(graphs, valid, strict=True)]
-        overlaps = [
-            overlap(graph.nodes.centres[0].numpy()[v], model.recipe.canvas)
-            for graph, v in zip(graphs, valid, strict=True)
-        ]
+        at = [on_canvas(graph, sketch, canvas) for graph, sketch in zip(graphs, mixed, strict=True)]
+        labels = [slow_parts(sketch, own, canvas) for sketch, own in zip(mixed, at, strict=True)]
+        links, overlaps = [graph.adjacency for graph in graphs], [overlap(own, canvas) for own in at]
         for category in ("all", *sorted({sketch.category for sketch in mixed})):
             chosen = [i for i, sketch in enumerate(mixed) if category in ("all", sketch.category)]
             found = rates(*([every[i] for i in chosen] for every in (links, labels, overlaps)))
@@ -207,37 +207,33 @@ def one_at_a_time(model, mixed):
     return rows
 
 
+def on_canvas(graph, sketch, canvas):
+    """The patch centres of a graph, which are in the drawing's units, in pixels."""
+    placed = Damage.none(sketch).normalised(graph.centres) * canvas.side + canvas.padded / 2
+    return np.rint(placed).astype(np.int32)
+
+
 @pytest.mark.parametrize("batch", [1, 3, 64])
-def test_batches_change_nothing(model, mixed, one_at_a_time, monkeypatch, batch):
-    monkeypatch.setattr(judging, "BATCH", batch)
+def test_rows_do_not_depend_on_the_batch_size(model, mixed, one_at_a_time, monkeypatch, batch):
+    monkeypatch.setattr(measuring, "BATCH", batch)
     assert synonyms(model, mixed) == one_at_a_time
 
 
 @pytest.mark.parametrize("name", PROXIMITIES)
-def test_one_look_gives_the_links_of_the_graph(model, name):
-    """The links measured are those that `Model.graph` makes by each proximity."""
-    for sketch in SKETCHES[:4]:
-        graph = model.graph(sketch, name)
-        with torch.inference_mode():
-            again = LINKS[name](model.graph(sketch, "random").nodes)
-        assert torch.equal(graph.adjacency, again)
-    adjacency, labels, overlaps = [], [], []
-    for sketch in SKETCHES:
-        graph = model.graph(sketch, name)
-        valid = graph.nodes.valid[0].numpy()
-        adjacency.append(graph.adjacency[0].numpy()[valid][:, valid])
-        labels.append(patch_parts(sketch, model.recipe.canvas, model.recipe.nodes))
-        overlaps.append(overlap(graph.nodes.centres[0].numpy()[valid], model.recipe.canvas))
-    row = synonyms(model, SKETCHES, (name,))[0]
-    assert row == {"links": name, "category": "all", **vars(rates(adjacency, labels, overlaps))}
+def test_measured_links_are_those_of_the_graph(model, name):
+    """All link rules are applied to the nodes of one encoding; the model's own graphs have the same links."""
+    damages = [Damage.none(sketch) for sketch in SKETCHES]
+    with torch.inference_mode():
+        again = LINKS[name](model.graphs(damages, "random").nodes)
+    assert torch.equal(model.graphs(damages, name).adjacency, again)
 
 
-def test_bad_input(model):
+def test_missing_labels_unknown_rules_and_diverged_models_are_errors(model):
     bare = Sketch(SKETCHES[0].points, SKETCHES[0].lengths, "cat", "abc")
     with pytest.raises(UserError, match=r"sketch 1 \(abc\) has no part labels"):
         synonyms(model, [SKETCHES[0], bare])
     with pytest.raises(UserError, match="no part labels"):
-        patch_parts(bare, CANVAS)
+        patch_parts(bare, centres_of(bare), CANVAS)
     with pytest.raises(UserError, match="unknown links 'magic'"):
         synonyms(model, SKETCHES, ("magic",))
     with pytest.raises(UserError, match="no sketch"):
@@ -249,7 +245,7 @@ def test_bad_input(model):
         synonyms(broken, SKETCHES)
 
 
-def test_a_model_without_graph_is_refused(model):
+def test_model_without_a_graph_is_refused(model):
     blind = copy.copy(model)
     blind.network = torch.nn.Linear(1, 1)
     with pytest.raises(UserError, match="links no patches"):
