@@ -41,7 +41,7 @@ BYTES_PER_BRACKET, BYTES_PER_KEY, SLACK = 4, 10, 100_000
 def read_json(
     path: Path,
     labels: bool = False,
-    limits: Limits = Limits(),
+    limits: Limits = DEFAULT_LIMITS,
     *,
     simplify: bool = False,
 ) -> Iterator[Record]:

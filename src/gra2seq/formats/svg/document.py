@@ -117,7 +117,7 @@ class SvgDocument:
     @property
     def page(self) -> tuple[float, float, float, float]:
         """x, y, width and height of the page, in the units of its viewBox; the box of the drawing where it has none."""
-        box = numbers(self._page.root.get("viewBox", ""), "viewBox")
+        box = numbers(self._page.root.attributes.get("viewBox", ""), "viewBox")
         return (box[0], box[1], box[2], box[3]) if len(box) == 4 else self.sketch.box
 
     @cached_property
