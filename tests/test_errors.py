@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from gra2seq.errors import MAX_MESSAGE, UserError, escaped
+from gra2seq.errors import MAX_MESSAGE, UserError, printable
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from gra2seq.errors import MAX_MESSAGE, UserError, escaped
     ],
 )
 def test_control_characters_are_escaped_once(text: str, shown: str) -> None:
-    assert escaped(text) == shown
+    assert printable(text) == shown
     assert str(UserError(text)) == shown
     assert str(UserError(UserError(text))) == shown
 
@@ -30,7 +30,7 @@ def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
     assert len(message) == MAX_MESSAGE
     assert message.startswith("/a/file.npz: xxx")
     assert message.endswith("xxx: fetch it again")
-    assert "..." in message
+    assert " … " in message
 
 
 def test_an_error_survives_a_way_through_another_process() -> None:

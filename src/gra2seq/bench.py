@@ -23,7 +23,7 @@ from gra2seq.data.batches import Batch, Recipe, generator, prepare
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule, Share, Steps
-from gra2seq.data.store import write_store
+from gra2seq.data.store_writer import write_store
 from gra2seq.errors import UserError
 from gra2seq.formats.files import write
 from gra2seq.formats.record import Record

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+import torch
 
 from gra2seq.errors import UserError
 from gra2seq.model import Model
 from gra2seq.models import build, network_of
 from gra2seq.options import IN_USE, Options, as_dict, options
-from gra2seq.system.atomic_files import readable_os_errors
+from gra2seq.system.atomic_files import atomic_folder
 from gra2seq.training.checkpoint import (
     CONFIG,
     LAST,
     WEIGHTS,
-    load_weights,
+    load_network,
     read_json,
     read_progress,
     save_weights,
@@ -26,7 +27,8 @@ from gra2seq.training.checkpoint import (
 from gra2seq.training.manifest import scale_of
 
 SHIPPED = Path(__file__).parent / "shipped"  # its model card is README.md there
-PACKED = (CONFIG, WEIGHTS, "README.md")  # files of a model to give away
+CARD = "README.md"
+PACKED = (CONFIG, WEIGHTS, CARD)  # files of a model to give away
 
 
 def model_folder(path: str | Path | None) -> Path:
@@ -48,10 +50,10 @@ def load(path: str | Path | None = None, device: str = "cpu") -> Model:
     Nothing in it can run: safetensors and JSON only.
     """
     path = model_folder(path)
-    chosen, categories = _told(path)
+    _check_device(device)
+    chosen, categories = _read_config(path)
     scale = scale_of(path)
-    network = build(chosen)
-    _fill(path, network)
+    network = load_network(_weights_of(path), lambda: build(chosen))
     return Model(network, chosen, chosen.recipe(scale), categories).to(device)
 
 
@@ -68,31 +70,43 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
         raise UserError(f"{out} is a file: name a folder for the model")
     if out.exists() and any(file.name not in PACKED for file in out.iterdir()):
         raise UserError(f"{out} holds other files: choose a new folder, or one that was packed before")
-    trained, categories = _told(run)
-    network = network_of(trained, categories)
-    _fill(run, network)
+    trained, categories = _read_config(run)
+    network = load_network(_weights_of(run), lambda: network_of(trained, categories))
     chosen = options({**as_dict(trained), **changes, "run": Options.run, "data": "", "start": ""})
     config = {**read_json(run / CONFIG, "model configuration"), "options": as_dict(chosen)}
     progress = read_progress(run / WEIGHTS)
-    with readable_os_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-    save_weights(out / WEIGHTS, network, progress, half=True)
-    write_json(out / CONFIG, config)
+    with atomic_folder(out, replace=True) as folder:  # weights and configuration change together
+        if (out / CARD).exists():
+            shutil.copy2(out / CARD, folder / CARD)
+        save_weights(folder / WEIGHTS, network, progress, half=True)
+        write_json(folder / CONFIG, config)
     return out
 
 
-def _told(path: Path) -> tuple[Options, tuple[str, ...]]:
-    """Options and categories of a folder."""
+def _read_config(path: Path) -> tuple[Options, tuple[str, ...]]:
+    """Options and categories of a model folder."""
     config = read_json(path / CONFIG, "model configuration")
+    for name, kind in (("options", dict), ("categories", list)):
+        if not isinstance(config.get(name), kind):
+            raise UserError(f"{path / CONFIG} has no {name}: it is not a configuration of gra2seq")
+    if not all(isinstance(category, str) for category in config["categories"]):
+        raise UserError(f"{path / CONFIG} has categories that are not text: it is not a configuration of gra2seq")
     try:
-        return options(dict(config["options"])), tuple(config["categories"])
-    except KeyError as error:
-        raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{path / CONFIG} is damaged ({error}): restore it from a copy") from error
+        return options(config["options"]), tuple(config["categories"])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UserError(f"{path / CONFIG} is damaged ({str(error)[:200]}): restore it from a copy") from error
 
 
-def _fill(path: Path, network: nn.Module) -> None:
+def _weights_of(path: Path) -> Path:
     if not (path / WEIGHTS).exists() and (path / LAST).exists():
         raise UserError(f"{path} has no {WEIGHTS} yet: the run has not been validated; wait or resume it")
-    load_weights(path / WEIGHTS, network)
+    return path / WEIGHTS
+
+
+def _check_device(device: str) -> None:
+    """Raise UserError unless tensors can be put there."""
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, ValueError, TypeError, NotImplementedError) as error:
+        reason = str(error).strip().partition("\n")[0][:200]
+        raise UserError(f"device {device!r} cannot be used here ({reason}): leave it out, or give cpu") from error

@@ -9,7 +9,8 @@ import pytest
 
 from gra2seq.data.doodles import doodles
 from gra2seq.data.info import convert, describe, in_words
-from gra2seq.data.store import Store, write_store
+from gra2seq.data.store import Store
+from gra2seq.data.store_writer import write_store
 from gra2seq.errors import UserError
 from gra2seq.formats import files
 from gra2seq.formats.record import Record

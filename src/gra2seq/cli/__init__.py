@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from gra2seq.cli.common import app, say
+from gra2seq.cli.terminal import discard_output, escape_what_cannot_be_encoded
 from gra2seq.errors import UserError
 from gra2seq.system.memory import keep_freed_memory, skip_collection_at_exit, tune_garbage_collector
 
@@ -49,40 +47,25 @@ def _fits(word: str, option: str) -> bool:
 
 
 def main() -> None:
-    """Entry point: errors a user can mend are one line and exit code 2; a Ctrl-C is 130."""
+    """Entry point: errors that a user can correct are one line and exit code 2; a Ctrl-C is 130."""
     keep_freed_memory()
     tune_garbage_collector()
+    escape_what_cannot_be_encoded()
     try:
-        with _written_out():
+        try:
             app(several(sys.argv[1:]))
+        finally:
+            sys.stdout.flush()  # now, while an error can still be told
     except UserError as error:
         say.print(f"gra2seq: {error}", style="red")
+        sys.exit(2)
+    except OSError as error:  # readers and writers of files have errors of their own
+        discard_output()
+        say.print(
+            f"gra2seq: cannot write to {error.filename or 'standard output'}: {error.strerror or error}", style="red"
+        )
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
         skip_collection_at_exit()
-
-
-@contextmanager
-def _written_out() -> Iterator[None]:
-    """Standard output on a full disk is one clear line; if nobody reads it any more, as with `| head`, it just ends."""
-    try:
-        try:
-            yield
-        finally:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_output()
-        sys.exit(128 + 13)  # as if ended by SIGPIPE
-    except OSError as error:
-        if error.filename is not None:  # not an error of writing to an open file
-            raise
-        _drop_output()
-        reason = error.strerror or str(error)
-        raise UserError(f"cannot write the output: {reason}; free some space or write it elsewhere") from error
-
-
-def _drop_output() -> None:
-    """Python flushes standard output once more when it ends, and would report the same error again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
+from gra2seq.cli.terminal import Messages
 from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Look at drawings, convert them, fetch the paper's data sets.", no_args_is_help=True)
 app.add_typer(data, name="data")
-say = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)  # a file's name may hold brackets
+say = Messages(stderr=True, highlight=False, soft_wrap=True, markup=False)  # a file's name may hold brackets
 
 Files = Annotated[list[Path], typer.Argument(help="Drawings: .ndjson[.gz], .npz, .svg, .json")]
 ModelFolder = Annotated[

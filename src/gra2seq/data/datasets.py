@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from gra2seq.data import doodles
-from gra2seq.data.store import VERSION, Indices, Progress, Store, unknown_name, write_store
-from gra2seq.errors import UserError
+from gra2seq.data.store import Indices, Store
+from gra2seq.data.store_format import CONTENT_VERSION, HEADER, VERSION
+from gra2seq.data.store_writer import Progress, write_store
+from gra2seq.errors import UserError, unknown_name
 from gra2seq.formats import files
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import readable_suffixes
@@ -32,7 +36,10 @@ BOX = 255.0  # longer side of a sketch as a model sees it: QuickDraw's own
 VALID_SHARE, TEST_SHARE = 5, 5  # per cent of the drawings that come without a split
 DOODLES = 10_000  # train doodles if no count is given
 PICTURES = (".png", ".jpg", ".jpeg")
+VERIFY_BYTES = 500_000_000  # of a cached store: read and compared with its checksums in about 0.2 s
 WANTED = "name a drawing file, a folder of them, a store, or doodles:1000"
+
+LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -194,7 +201,7 @@ def open_store(
 
 
 def is_store(path: Path) -> bool:
-    return path.suffix == ".store" or (path / "store.json").is_file()
+    return path.suffix == ".store" or (path / HEADER).is_file()
 
 
 def drawing_files(sources: Iterable[Path], categories: Sequence[str] | None = None) -> list[Path]:
@@ -287,45 +294,44 @@ def _cached(
     progress: Progress | None,
 ) -> Store:
     """The store made of `records`, made only if the cache has no sound one with this key."""
-    digest = hashlib.sha256(json.dumps([VERSION, *key]).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(json.dumps([VERSION, CONTENT_VERSION, *key]).encode()).hexdigest()[:16]
     target = cache / f"{re.sub(r'[^A-Za-z0-9_-]+', '-', title)[:40]}-{digest}.store"
-    if sound := _sound_store(target):
-        return sound
-    with _only_one(target):
-        if sound := _sound_store(target):  # another process made it meanwhile
-            return sound
-        shutil.rmtree(target, ignore_errors=True)  # damaged: it is only a copy
-        for left_over in cache.glob(f".{target.name}.*"):  # of a process that was killed while it wrote
-            shutil.rmtree(left_over, ignore_errors=True)
+    with suppress(UserError):
+        return _open_cached(target)
+    with _locked(target):
+        if target.exists():  # made by another process meanwhile, or damaged: then it is only a copy
+            try:
+                return _open_cached(target)
+            except UserError:
+                LOGGER.warning("the cached store %s cannot be used and is rebuilt", target)
+                shutil.rmtree(target, ignore_errors=True)
         return write_store(target, records(), progress=progress)
 
 
-def _sound_store(path: Path) -> Store | None:
-    try:
-        return Store.open(path)
-    except UserError:
-        return None
+def _open_cached(path: Path) -> Store:
+    """A store of the cache; verified at once if that is quick, so that a damaged one is rebuilt before it is used."""
+    store = Store.open(path)
+    if store.nbytes <= VERIFY_BYTES:
+        store.verify_blocks()
+    return store
 
 
 @contextmanager
-def _only_one(target: Path) -> Iterator[None]:
+def _locked(target: Path) -> Iterator[None]:
     """Of two processes that want the same store, the second waits. A killed one holds no lock."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows: there both build, and the second to finish is told so
-        yield
-        return
+    lock = FileLock(target.with_suffix(".lock"))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        lock = target.with_suffix(".lock").open("w")
+        lock.acquire()
     except OSError as error:
         raise UserError(
             f"cannot write to the cache {target.parent} ({error.strerror}): "
             "set XDG_CACHE_HOME to a place you may write to"
         ) from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def _fingerprint(path: Path) -> tuple[str, int, int]:

@@ -12,7 +12,7 @@ from gra2seq.errors import UserError
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.options import JUDGE, options
 from gra2seq.sketch.strokes import Ints, Sketch
-from gra2seq.training.checkpoint import CONFIG, WEIGHTS, load_weights, read_json
+from gra2seq.training.checkpoint import CONFIG, WEIGHTS, load_network, read_json
 
 BATCH = 16  # pictures that stay in the cache from layer to layer
 
@@ -45,6 +45,5 @@ def load_judge(path: str | Path) -> Judge:
         raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
     if chosen.model != JUDGE:
         raise UserError(f"{path} holds {chosen.model}, not a judge: train one with `model: {JUDGE}`")
-    network = SketchANet(len(categories))
-    load_weights(path / WEIGHTS, network)
+    network = load_network(path / WEIGHTS, lambda: SketchANet(len(categories)))
     return Judge(network, chosen.recipe(scale, categories))

@@ -7,7 +7,6 @@ happened.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 import traceback
@@ -31,6 +30,7 @@ from gra2seq.folder import model_folder
 from gra2seq.models import network_of
 from gra2seq.options import JUDGE, Options
 from gra2seq.system.atomic_files import readable_os_errors
+from gra2seq.system.json_files import read_json_lines
 from gra2seq.system.memory import keep_freed_memory
 from gra2seq.training import checkpoint, manifest
 from gra2seq.training.average import Average
@@ -140,6 +140,9 @@ def _train(options: Options, run: Path, dataset: Dataset, fabric: Fabric, resume
     fabric.launch()
     torch.manual_seed(options.seed)
     network = network_of(options, dataset.categories)
+    if resume and fabric.is_global_zero and (note := checkpoint.recover_last(run)) and watch is not None:
+        watch(_note(Progress(), options, note))
+    fabric.barrier()  # the last checkpoint is sound, or replaced by the one before it
     begun = resume and (run / checkpoint.LAST).exists()  # else it was stopped before its first checkpoint: step 0
     if options.start:
         other = run if begun else model_folder(options.start)
@@ -385,4 +388,4 @@ def _guard(values: dict[str, float], step: int, batch: Batch, run: Path, rank: i
 
 def read_metrics(run: Path, name: str = "metrics.jsonl") -> list[dict[str, Any]]:
     """The lines of a run's metrics.jsonl, or of another of its logs."""
-    return [json.loads(line) for line in (run / name).read_text().splitlines()]
+    return read_json_lines(run / name)
