@@ -1,10 +1,6 @@
 """What the command line says to files it cannot read or write: before the work, and nothing is changed."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -138,22 +134,6 @@ def test_evaluations_of_other_data_lie_side_by_side(told, tmp_path, tiny_run):
         )
         assert code == 0, err
     assert {"cat+bus-test.json", "cat+fish-test.json"} <= set(files_in(tmp_path / "e"))
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_output_on_a_full_device_is_one_line_and_exit_code_2(tmp_path, options, unbuffered):
-    source = lines(tmp_path / "a.ndjson", DRAWING)
-    words = [sys.executable, "-m", "gra2seq.cli", "data", "info", str(source), *options]
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            words, stdout=full, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": unbuffered}
-        )
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == [
-        "gra2seq: cannot write the output: No space left on device; free some space or write it elsewhere"
-    ]
 
 
 def test_control_characters_of_a_file_name_are_escaped(told, tmp_path):
