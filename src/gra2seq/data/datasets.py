@@ -217,8 +217,7 @@ def drawing_files(sources: Iterable[Path], categories: Sequence[str] | None = No
 
 
 def _files_in(folder: Path, categories: Sequence[str] | None) -> list[Path]:
-    shown = (path for path in folder.iterdir() if not path.name.startswith("."))
-    paths = sorted(path for path in shown if path.name.endswith(files.READABLE) and path.is_file())
+    paths = sorted(path for path in folder.glob("[!.]*") if path.name.endswith(files.READABLE) and path.is_file())
     if not paths:
         raise UserError(f"{folder} holds no drawing file ({', '.join(files.READABLE)})")
     by_category: dict[str, list[Path]] = {}
