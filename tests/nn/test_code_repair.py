@@ -1,47 +1,47 @@
-"""Mended codes against plain sums, and drawings that have lost nothing."""
+"""Repaired codes against plain sums, and drawings that have lost nothing."""
 
 import numpy as np
 import torch
 
-from gra2seq.nn.code_repair import Mend
+from gra2seq.nn.code_repair import CodeRepair
 from gra2seq.nn.picture_cnn import song_cnn
 
 
-def mend_and_inputs():
+def repair_and_inputs():
     torch.manual_seed(0)
-    mend = Mend(song_cnn(16, channels=2), code=5, hidden=7)
-    torch.nn.init.normal_(mend.tell.weight)
-    torch.nn.init.normal_(mend.tell.bias)
-    mend.norm.mean.normal_()
-    mend.norm.variance.uniform_(0.5, 2)
-    left, lost = torch.randint(0, 256, (2, 4, 16, 16), dtype=torch.uint8)
+    repair = CodeRepair(song_cnn(16, channels=2), code=5, hidden=7)
+    torch.nn.init.normal_(repair.project.weight)
+    torch.nn.init.normal_(repair.project.bias)
+    repair.norm.mean.normal_()
+    repair.norm.variance.uniform_(0.5, 2)
+    visible, lost = torch.randint(0, 256, (2, 4, 16, 16), dtype=torch.uint8)
     lost[1] = 0
-    return mend.eval(), torch.randn(4, 5), left, lost
+    return repair.eval(), torch.randn(4, 5), visible, lost
 
 
-def test_what_is_missing_is_added_as_the_formula_says():
-    mend, code, left, lost = mend_and_inputs()
-    mended = mend(code, left, lost).detach().numpy()
+def test_the_correction_equals_two_linear_layers_written_out():
+    repair, code, visible, lost = repair_and_inputs()
+    repaired = repair(code, visible, lost).detach().numpy()
     for number in (0, 2, 3):
-        seen = mend.see.layers(torch.stack([left[number], lost[number]]).float()[None] / 255).flatten().detach()
-        normal = (code[number] - mend.norm.mean) / (mend.norm.variance + 1e-5).sqrt()
-        told = np.concatenate([seen.numpy(), normal.numpy()])
-        hidden = [max(float(w @ told) + b, 0) for w, b in zip(*numbers(mend.guess), strict=True)]
-        missing = [float(w @ np.array(hidden)) + b for w, b in zip(*numbers(mend.tell), strict=True)]
-        np.testing.assert_allclose(mended[number], code[number].numpy() + missing, rtol=1e-4, atol=1e-4)
+        seen = repair.cnn.layers(torch.stack([visible[number], lost[number]]).float()[None] / 255).flatten().detach()
+        normal = (code[number] - repair.norm.mean) / (repair.norm.variance + 1e-5).sqrt()
+        inputs = np.concatenate([seen.numpy(), normal.numpy()])
+        hidden = [max(float(w @ inputs) + b, 0) for w, b in zip(*numbers(repair.hidden), strict=True)]
+        missing = [float(w @ np.array(hidden)) + b for w, b in zip(*numbers(repair.project), strict=True)]
+        np.testing.assert_allclose(repaired[number], code[number].numpy() + missing, rtol=1e-4, atol=1e-4)
 
 
 def numbers(layer):
     return layer.weight.detach().numpy(), layer.bias.detach().numpy()
 
 
-def test_what_has_lost_nothing_stays_to_the_last_bit():
-    mend, code, left, lost = mend_and_inputs()
-    mended = mend(code, left, lost)
-    assert torch.equal(mended[1], code[1])
-    assert (mended != code).any(dim=1).tolist() == [True, False, True, True]
+def test_codes_of_intact_drawings_stay_to_the_last_bit():
+    repair, code, visible, lost = repair_and_inputs()
+    repaired = repair(code, visible, lost)
+    assert torch.equal(repaired[1], code[1])
+    assert (repaired != code).any(dim=1).tolist() == [True, False, True, True]
 
 
-def test_it_begins_with_the_codes_as_they_are():
-    _, code, left, lost = mend_and_inputs()
-    assert torch.equal(Mend(song_cnn(16, channels=2), code=5)(code, left, lost), code)
+def test_before_training_codes_are_unchanged():
+    _, code, visible, lost = repair_and_inputs()
+    assert torch.equal(CodeRepair(song_cnn(16, channels=2), code=5)(code, visible, lost), code)
