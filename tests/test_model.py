@@ -128,9 +128,7 @@ def test_drawings_do_not_depend_on_what_is_drawn_beside_them(tiny_run, monkeypat
     codes = model.encode(sketches)
     visible = [Damage.none(sketch) for sketch in sketches] if candidates > 1 else None
     how = {"seed": 3, "best_of": 3, "candidates": candidates, "max_points": 30}
-    alone = [
-        model.draw(codes[i : i + 1], first=i, visible=visible and visible[i : i + 1], **how)[0] for i in range(11)
-    ]
+    alone = [model.draw(codes[i : i + 1], first=i, visible=visible and visible[i : i + 1], **how)[0] for i in range(11)]
     monkeypatch.setattr("gra2seq.model.STREAM", 15)
     monkeypatch.setattr("gra2seq.model.Sampler", partial(Sampler, lanes=4))
     same = [

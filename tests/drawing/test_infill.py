@@ -66,7 +66,9 @@ def test_sampled_lines_begin_and_end_exactly_at_open_ends(model):
     joined = 0
     for damage, (result, *_) in zip(damages, model.infills(damages, 1, drawing), strict=True):
         ends = Scene(damage, damage.visible, unit).ends * unit
-        meets = [np.abs(ends - point).max(axis=1).min() < 1e-5 for line in result.lines for point in (line[0], line[-1])]
+        meets = [
+            np.abs(ends - point).max(axis=1).min() < 1e-5 for line in result.lines for point in (line[0], line[-1])
+        ]
         joined += sum(meets)
         assert result.open_ends >= 0
     assert joined > 0

@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from options_by_name import tiny
 
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
@@ -20,6 +19,7 @@ from gra2seq.sketch.damage import Damage, lose, mask, missing_end
 from gra2seq.sketch.region import Region, pieces
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch
+from options_by_name import tiny
 
 ZERO_AT_FIRST = ("project.weight", "project.bias", "position.weight")
 VARIANTS = {"gra2seq-plus": {"code_repair": True, "given_input": True, "relative_edges": True}}

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from options_by_name import config_of
 from systems import SKETCHES, batch_for, network_of, one_by_one, tiny, used_batch
 
 from gra2seq.config.systems import SYSTEMS, System
@@ -18,6 +17,7 @@ from gra2seq.models.sketch_rnn import KL_LAG as RNN_KL_LAG
 from gra2seq.nn import gaussian_mixture as mixture
 from gra2seq.sketch import lattice
 from gra2seq.sketch.damage import mask
+from options_by_name import config_of
 
 FACTS = {  # of each paper or release: (side, pen, patch, links)
     "sketch-healer": (512, 12, 128, "drawing-order"),

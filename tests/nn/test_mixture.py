@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 import torch
-from pen_moves import many, pen_move
 from scipy.stats import multivariate_normal
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
 from gra2seq.nn.mixture import FLOOR, PenMove, raw_size
+from pen_moves import many, pen_move
 
 
 def moves(shape=(), mixtures=4, seed=0, dtype=torch.float64):

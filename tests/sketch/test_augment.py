@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from options_by_name import tiny
 
 from gra2seq.data.batches import prepare_training
 from gra2seq.data.doodles import doodle, doodles
@@ -11,6 +10,7 @@ from gra2seq.errors import UserError
 from gra2seq.models.registry import preparation_of
 from gra2seq.sketch.augment import Augmentation, changed, picture
 from gra2seq.sketch.strokes import Sketch
+from options_by_name import tiny
 
 
 def random(seed=0):

@@ -172,7 +172,8 @@ def test_holes_and_frames_are_one_for_all_or_one_a_sketch():
 
 
 @pytest.mark.parametrize(
-    "holes", [[[BOX], []], [[(0, 0, 9)], [], []], [(0, 0, 9)], [[BOX], (1, 2, 3, 4), []], (1, 2, 3), [[BOX], [BOX, 3], []]]
+    "holes",
+    [[[BOX], []], [[(0, 0, 9)], [], []], [(0, 0, 9)], [[BOX], (1, 2, 3, 4), []], (1, 2, 3), [[BOX], [BOX, 3], []]],
 )
 def test_holes_of_a_wrong_form_are_refused(holes):
     with pytest.raises(UserError, match="or a list of such for each of 3 sketches"):

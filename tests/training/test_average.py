@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from options_by_name import quick
 from quick_runs import run
 from safetensors.torch import load_file
 
 from gra2seq.errors import UserError
 from gra2seq.training.average import Average
 from gra2seq.training.loop import read_metrics, train
+from options_by_name import quick
 
 
 def test_the_mean_of_the_weights_is_judged_kept_and_resumed(tmp_path):

@@ -8,9 +8,8 @@ import sys
 
 import pytest
 import torch
-from safetensors import SafetensorError
-from options_by_name import QUICK, by_section, quick
 from quick_runs import losses, run
+from safetensors import SafetensorError
 
 import gra2seq
 from gra2seq.data.batches import generator, prepare_training
@@ -24,6 +23,7 @@ from gra2seq.training.loop import train
 from gra2seq.training.objectives import Reconstruct
 from gra2seq.training.optimise import NotFinite
 from gra2seq.training.validation import VALID_SEED, Validation
+from options_by_name import QUICK, by_section, quick
 
 
 def test_a_loss_that_is_not_finite_stops_and_names_the_batch(tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import torch
-from options_by_name import quick, tiny
 from quick_runs import losses, run
 from safetensors.torch import load_file
 
@@ -23,13 +22,16 @@ from gra2seq.training.checkpoint import Progress
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.optimise import clip, learning_rate
 from gra2seq.training.report import seconds_left
+from options_by_name import quick, tiny
 
 
 def test_a_run_leaves_what_it_promises(tmp_path):
     folder = run(tmp_path / "run", max_steps=12, validate_every=6, gallery=2)
     rows = read_metrics(folder)
     assert [row["step"] for row in rows] == list(range(1, 13))
-    assert {"loss", "offset", "pen", "cluster", "norm", "cosine_linked", "living_clusters", "gradient"} <= rows[0].keys()
+    assert {"loss", "offset", "pen", "cluster", "norm", "cosine_linked", "living_clusters", "gradient"} <= rows[
+        0
+    ].keys()
     for row in rows:
         assert row["loss"] == pytest.approx(row["offset"] + row["pen"] + row["cluster"], rel=1e-5)
     names = {path.name for path in folder.iterdir()}
@@ -180,7 +182,13 @@ def test_code_repair_is_trained_beside_a_model_that_stays_as_it_is(tmp_path):
 def test_a_decoder_is_finetuned_while_all_else_stays_as_it_is(tmp_path):
     first = run(tmp_path / "first", max_steps=40, **PLUS)
     repaired = run(tmp_path / "repaired", **REPAIR, start=str(first), max_steps=10)
-    asked = {**PLUS, "objective": "finetune-decoder", "code_repair": True, "learning_rate": 1e-2, "start": str(repaired)}
+    asked = {
+        **PLUS,
+        "objective": "finetune-decoder",
+        "code_repair": True,
+        "learning_rate": 1e-2,
+        "start": str(repaired),
+    }
     tuned = run(tmp_path / "tuned", **asked, max_steps=20)
     whole = run(tmp_path / "whole", **asked, max_steps=40)
     run(tuned, resume=True, **asked, max_steps=40)
