@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from gra2seq.shares import LEAST, MOST_JOBS, Shares, jobs_for
 
 import gra2seq
-from gra2seq import processes, shares
+from gra2seq import shares
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
-from gra2seq.shares import LEAST, MOST_JOBS, Shares, jobs_for
-from gra2seq.sketch.files import read, write
+from gra2seq.formats.files import read, write
+from gra2seq.system import processes
 
 SKETCHES = list(doodles(11, seed=4))
 
@@ -41,8 +42,8 @@ def test_shares_are_put_together_in_the_order_of_the_sketches(tiny_run):
 
 def test_who_draws_alone_begins_nothing(tiny_run, monkeypatch):
     """Neither a process nor the helper that watches over them: one drawing is to be there at once."""
-    monkeypatch.setattr(shares, "start", None)
-    monkeypatch.setattr(shares, "ctrl_c_waits", None)
+    monkeypatch.setattr(shares, "start_worker", None)
+    monkeypatch.setattr(shares, "ctrl_c_blocked", None)
     for sketches, jobs in ((SKETCHES, 1), (SKETCHES[:1], 4), ([], 4)):
         with Shares(tiny_run, sketches, jobs) as parts:
             assert not parts.others
@@ -80,7 +81,7 @@ def test_it_waits_in_peace_for_the_last(tiny_run, monkeypatch):
     monkeypatch.setattr(shares, "wait", wait)
     with Shares(tiny_run, SKETCHES[:1], 3) as parts:
         parts.sketches, parts.jobs = SKETCHES[:3], 3
-        parts.others = [processes.start(told_after, seconds) for seconds in (0.0, 4.0)]
+        parts.others = [processes.start_worker(told_after, seconds) for seconds in (0.0, 4.0)]
         assert parts.heal(gra2seq.load(tiny_run))[1:] == ["drawn", "drawn"]
     assert waited[-1] == 2, "of one that is done nothing more is to be heard"
     assert len(waited) < 100
@@ -132,10 +133,10 @@ def test_one_that_cannot_be_started_ends_the_others(tiny_run, monkeypatch):
     def start(*told):
         if started:
             raise BlockingIOError("no more processes")
-        started.append(processes.start(*told))
+        started.append(processes.start_worker(*told))
         return started[0]
 
-    monkeypatch.setattr(shares, "start", start)
+    monkeypatch.setattr(shares, "start_worker", start)
     with pytest.raises(UserError, match="no process for share 3 of 3"), Shares(tiny_run, SKETCHES, 3):
         pass
     assert not started[0].process.is_alive()
@@ -146,7 +147,7 @@ def test_one_that_cannot_be_started_ends_the_others(tiny_run, monkeypatch):
     [(2, 1, 1), (2, 2 * LEAST - 1, 1), (2, 2 * LEAST, 2), (2, 100 * LEAST, 2), (64, 100 * LEAST, MOST_JOBS)],
 )
 def test_a_process_must_be_worth_its_beginning(monkeypatch, there, drawings, jobs):
-    monkeypatch.setattr(shares, "cores", lambda: there)
+    monkeypatch.setattr(shares, "available_cores", lambda: there)
     assert jobs_for(drawings) == jobs
 
 
@@ -154,7 +155,7 @@ def test_cores_are_those_that_may_be_used(monkeypatch):
     monkeypatch.setattr(processes.os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
     for asked, there in (("", 6), ("2", 2), ("9", 6), ("many", 6), ("0", 6)):
         monkeypatch.setenv("OMP_NUM_THREADS", asked)
-        assert processes.cores() == there
+        assert processes.available_cores() == there
 
 
 def test_the_command_line_draws_in_as_many_processes_as_it_is_asked(call, tmp_path, tiny_run):
@@ -165,7 +166,7 @@ def test_the_command_line_draws_in_as_many_processes_as_it_is_asked(call, tmp_pa
         out = tmp_path / f"{jobs}.ndjson"
         code, _, err = call("heal", source, "--model", tiny_run, "--mask-prob", 0.3, "--jobs", jobs, "-o", out)
         assert code == 0, err
-        drawn[jobs] = [sketch for _, sketch in read(out)]
+        drawn[jobs] = read(out)
     for one, other in zip(drawn[1], drawn[2], strict=True):
         np.testing.assert_allclose(one.points, other.points, atol=0.05)
     code, _, err = call(

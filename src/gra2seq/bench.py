@@ -24,19 +24,20 @@ from gra2seq.data.batches import Batch, Preparation, generator
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule, Share, Steps
-from gra2seq.data.store import write_store
+from gra2seq.data.store_writer import write_store
 from gra2seq.data.views import PatchView, Seen
 from gra2seq.errors import UserError
 from gra2seq.evaluation.retrieval import ranks
-from gra2seq.memory import keep_freed_memory
+from gra2seq.formats.files import write
+from gra2seq.formats.record import Record
 from gra2seq.model import untrained
 from gra2seq.models.registry import build, preparation_of
 from gra2seq.models.sketch_model import SketchModel, rows_that_count
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.sketch.canvas import draw
 from gra2seq.sketch.damage import Damage
-from gra2seq.sketch.files import write
 from gra2seq.sketch.strokes import Sketch
+from gra2seq.system.memory import keep_freed_memory
 from gra2seq.training.loop import train
 from gra2seq.training.report import Report
 
@@ -320,7 +321,7 @@ def _grow(sketches: str) -> dict[str, float]:
     model.encode(list(doodles(32, seed=1)))  # warm up
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        store = write_store(Path(folder) / "s.store", (("train", sketch) for sketch in doodles(count)))
+        store = write_store(Path(folder) / "s.store", (Record("train", sketch) for sketch in doodles(count)))
         steps = _steps_over(store, model.preparation, 64)
         with torch.inference_mode():
             for step in range(steps.schedule.steps_per_epoch):

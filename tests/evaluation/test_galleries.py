@@ -9,8 +9,8 @@ import pytest
 from gra2seq.evaluation.damage_kinds import DamageKind
 from gra2seq.evaluation.galleries import spread, write_galleries
 from gra2seq.evaluation.protocol import Terms, redrawn, stored_noise
+from gra2seq.formats.svg import read_svg
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.sketch.svg import read_svg
 
 
 @pytest.mark.parametrize(("count", "most"), [(0, 3), (1, 10), (7, 7), (7, 3), (1000, 10), (11, 10), (5, 1)])

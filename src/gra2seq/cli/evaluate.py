@@ -23,7 +23,7 @@ from gra2seq.cli.common import (
     sources,
 )
 from gra2seq.errors import UserError
-from gra2seq.whole import check_folder
+from gra2seq.system.atomic_files import check_folder
 
 if TYPE_CHECKING:
     from gra2seq.config import DrawingConfig, RunConfig

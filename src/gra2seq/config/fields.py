@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 import types
 import typing
 from collections.abc import Sequence
@@ -11,12 +12,18 @@ from typing import Any, Literal
 
 from gra2seq.errors import UserError
 
+BOUNDS = (
+    ("at_least", operator.ge, "at least"),
+    ("at_most", operator.le, "at most"),
+    ("above", operator.gt, "more than"),
+    ("below", operator.lt, "less than"),
+)
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
 def option(
     default: Any,
-    help: str,  # noqa: A002  (the name that typer and argparse use)
+    help: str,
     *,
     at_least: float | None = None,
     at_most: float | None = None,
@@ -39,11 +46,13 @@ def option(
         "choices": tuple(choices),
         "free": free,
     }
-    return dataclasses.field(default=default, metadata={name: value for name, value in metadata.items() if value is not None})
+    return dataclasses.field(
+        default=default, metadata={name: value for name, value in metadata.items() if value is not None}
+    )
 
 
 def convert(name: str, value: Any, kind: Any) -> Any:
-    """A value of YAML or the command line as the field's type: 1 is a float where one is wanted, 1.5 no whole number."""
+    """A value of YAML or the command line as the field's type: 1 is a float where one is wanted, 1.5 is no integer."""
     try:
         if isinstance(kind, types.UnionType):
             return None if value is None else convert(name, value, typing.get_args(kind)[0])
@@ -73,11 +82,6 @@ def check(name: str, value: Any, metadata: typing.Mapping[str, Any]) -> None:
         return
     if not math.isfinite(value):
         raise UserError(f"{name}={value} must be a finite number")
-    for bound, wrong, words in (
-        ("at_least", lambda limit: value < limit, "at least"),
-        ("at_most", lambda limit: value > limit, "at most"),
-        ("above", lambda limit: value <= limit, "more than"),
-        ("below", lambda limit: value >= limit, "less than"),
-    ):
-        if bound in metadata and wrong(metadata[bound]):
+    for bound, fits, words in BOUNDS:
+        if bound in metadata and not fits(value, metadata[bound]):
             raise UserError(f"{name}={value} must be {words} {metadata[bound]:g}")

@@ -22,10 +22,10 @@ from gra2seq.evaluation.protocol import Outcome, Terms, check_terms, drawing_mod
 from gra2seq.evaluation.tables import DASH, beside_paper, damage, grid
 from gra2seq.folder import load
 from gra2seq.sketch.strokes import Doubles
+from gra2seq.system.atomic_files import atomic_write
 from gra2seq.training import manifest
 from gra2seq.training.loop import train
 from gra2seq.training.side_by_side import Planned, side_by_side
-from gra2seq.whole import whole_file
 
 FULL = "synonymous links, clustering"
 # What each variant changes of the model, and nothing else: same data, seeds and budget.
@@ -200,5 +200,5 @@ def write_ablation(found: Ablation, folder: Path) -> None:
     write_tables(found.rows, folder, NAME)
     differences = json.dumps(as_json(found)["differences"], indent=1, allow_nan=False) + "\n"
     for name, text in ((f"{NAME}-beside-paper.md", in_words(found)), (f"{NAME}-differences.json", differences)):
-        with whole_file(folder / name) as temporary:
+        with atomic_write(folder / name) as temporary:
             temporary.write_text(text)

@@ -20,11 +20,11 @@ from gra2seq.evaluation.protocol import redrawn, split_of, stored_noise
 from gra2seq.evaluation.sheet import write_sheet
 from gra2seq.evaluation.tables import DASH, FORMATS, beside_paper
 from gra2seq.model import Model
-from gra2seq.sketch.picture import Picture
+from gra2seq.sketch.render import Picture
 from gra2seq.sketch.strokes import Sketch
+from gra2seq.system.atomic_files import atomic_write, readable_os_errors
 from gra2seq.training.checkpoint import WEIGHTS
 from gra2seq.training.loop import read_metrics
-from gra2seq.whole import readable_os_errors, whole_file
 
 TABLES = "comparison"  # name of the files with the figures
 WALL, CURVES = "healed", "curves"  # and of the pictures
@@ -93,7 +93,7 @@ def write_comparison(found: Sequence[Compared], folder: Path) -> None:
     texts = {".md": comparison(found), ".json": json.dumps(as_json(found), indent=1, allow_nan=False)}
     texts.update({suffix: FORMATS[suffix](rows) for suffix in (".csv", ".tex") if rows})
     for suffix, text in texts.items():
-        with whole_file(folder / f"{TABLES}{suffix}") as temporary:
+        with atomic_write(folder / f"{TABLES}{suffix}") as temporary:
             temporary.write_text(text)
 
 

@@ -29,7 +29,7 @@ from gra2seq.sketch.lattice import MAX_POINTS, VIEW
 from gra2seq.sketch.masking import APPROACHES, crop_by_turns, drop_points, wipe_then_lattice
 from gra2seq.sketch.patches import on_canvas
 from gra2seq.sketch.strokes import Doubles, Sketch
-from gra2seq.whole import whole_file
+from gra2seq.system.atomic_files import atomic_write
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -244,7 +244,7 @@ def save_figure(figure: Figure, out: str | Path, dots: int = 160) -> None:
     out = Path(out)
     _check_form(out)
     FigureCanvasAgg(figure)
-    with whole_file(out) as temporary:
+    with atomic_write(out) as temporary:
         figure.savefig(temporary, dpi=dots)
 
 

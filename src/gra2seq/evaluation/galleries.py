@@ -13,7 +13,7 @@ from gra2seq.evaluation.protocol import Progress, Terms, check, is_empty, redraw
 from gra2seq.evaluation.sheet import write_sheet
 from gra2seq.model import Model
 from gra2seq.sketch.canvas import Canvas
-from gra2seq.sketch.picture import Picture
+from gra2seq.sketch.render import Picture
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 from gra2seq.training.gallery import damaged_picture
 

@@ -33,7 +33,7 @@ from gra2seq.sketch.distance import chamfer
 from gra2seq.sketch.masking import MaskNoise
 from gra2seq.sketch.region import Flags
 from gra2seq.sketch.strokes import Doubles, Floats, Ints, Sketch
-from gra2seq.whole import whole_file
+from gra2seq.system.atomic_files import atomic_write
 
 KS = (1, 10, 50)
 DIRECTIONS = ("redrawn", "original")  # who asks: the drawing for its original (METHOD), or the other way round
@@ -51,9 +51,9 @@ def drawing_mode(drawing: DrawingConfig, mode: str, keep_lines: bool = False) ->
     if mode not in DRAWING:
         raise UserError(f"--draw {mode!r} is not one of {', '.join(DRAWING)}")
     if mode == "code":
-        return replace(drawing, best_of=1, good_enough=0.0, candidates=1, keep_lines=keep_lines)
+        return replace(drawing, best_of=1, good_enough=0.0, candidates=1, keep_lines=keep_lines, infill=0)
     guided = drawing if drawing.guided else replace(drawing, **GUIDED)
-    return replace(guided, keep_lines=keep_lines)
+    return replace(guided, keep_lines=keep_lines, infill=0)
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ def is_empty(sketch: Sketch) -> bool:
 def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> None:
     """The rows as CSV, JSON, Markdown and LaTeX."""
     for suffix, text in FORMATS.items():
-        with whole_file(folder / f"{name}{suffix}") as temporary:
+        with atomic_write(folder / f"{name}{suffix}") as temporary:
             temporary.write_text(text(rows))
 
 

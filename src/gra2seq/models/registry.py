@@ -148,9 +148,7 @@ def check_model(config: ModelConfig) -> None:
     ours = ("node_position", "picture_branch", "relative_edges", "code_repair")
     for name in ours:
         if config.name in MODELS and config.name != DRAWING and getattr(config, name) != getattr(default, name):
-            raise UserError(
-                f"{name}={getattr(config, name)} is for {DRAWING}; {config.name} is as its authors made it: leave it out"
-            )
+            raise UserError(f"{name}={getattr(config, name)} is for {DRAWING}; {config.name} has none: leave it out")
     if config.name in PAINTERS and config.picture % HALVINGS:
         raise UserError(f"picture={config.picture} must be a multiple of {HALVINGS} for {config.name}: it is painted")
     if "lattice points" in sees and config.links not in POINT_LINKS:

@@ -22,7 +22,7 @@ from gra2seq.sketch.lattice import VIEW, visible_points
 from gra2seq.sketch.patches import on_canvas, window
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.whole import whole_file
+from gra2seq.system.atomic_files import atomic_write
 
 # The paper's letters: (a) and (b) damage patches, (c) and (d) SketchLattice's points.
 APPROACHES = {"a": "wipe-then-crop", "b": "crop-by-turns", "c": "drop-points", "d": "wipe-then-lattice"}
@@ -75,7 +75,7 @@ class MaskNoise:
         return MaskNoise(random.random((sketches, NODES), dtype=np.float32), seed)
 
     def save(self, path: str | Path) -> None:
-        with whole_file(path) as temporary:
+        with atomic_write(path) as temporary:
             save_file({"numbers": self.numbers}, temporary, {"seed": str(self.seed)})
 
     @staticmethod
@@ -85,5 +85,3 @@ class MaskNoise:
                 return MaskNoise(file.get_tensor("numbers"), int(file.metadata()["seed"]))
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path} does not hold mask noise ({error}): make it anew") from error
-
-

@@ -8,7 +8,8 @@ from torch import nn
 
 from gra2seq.errors import UserError
 from gra2seq.folder import read_folder
-from gra2seq.training.checkpoint import WEIGHTS, read_tensors
+from gra2seq.system.tensor_files import read_tensors
+from gra2seq.training.checkpoint import WEIGHTS
 
 NO_READER = "none"  # value of training.reader: random weights
 TRAINED, PART = "sketch-rnn", "encoder.read."  # the system whose stroke encoder is taken, and the names of its tensors
@@ -25,7 +26,7 @@ def load_reader(network: nn.Module, run: str | Path) -> None:
     config, _ = read_folder(folder)
     if config.model.name != TRAINED:
         raise UserError(f"reader={run} holds {config.model.name}, not a trained {TRAINED}: name the folder of one")
-    tensors = read_tensors(folder / WEIGHTS)
+    tensors, _ = read_tensors(folder / WEIGHTS)
     own = {name.removeprefix(PART): tensor for name, tensor in tensors.items() if name.startswith(PART)}
     wanted = reader.state_dict()
     for name, tensor in wanted.items():
