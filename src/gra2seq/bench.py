@@ -244,8 +244,8 @@ def healing(sketches: list[Sketch]) -> dict[str, float]:
     """`gra2seq heal` with the model in the package, 10 % masked, as it is called: of one sketch, and of all."""
     seconds = {}
     with tempfile.TemporaryDirectory() as folder:
-        source, out = Path(folder, "drawn.ndjson"), Path(folder, "healed.ndjson")
         for count in (1, len(sketches)):
+            source, out = Path(folder, f"drawn-{count}.ndjson"), Path(folder, f"healed-{count}.ndjson")
             write(source, sketches[:count])
             words = ["heal", str(source), "--limit", str(count), "--mask-prob", "0.1", "-o", str(out)]
             begun = time.perf_counter()
