@@ -233,4 +233,5 @@ def _as_dot(stroke: Doubles, limit: float) -> Doubles:
     steps = np.diff(stroke, axis=0)
     if np.hypot(steps[:, 0], steps[:, 1]).sum() > limit:
         return stroke
-    return stroke.mean(axis=0, keepdims=True)
+    middle: Doubles = stroke.mean(axis=0, keepdims=True)
+    return middle

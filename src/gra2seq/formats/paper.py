@@ -70,20 +70,20 @@ def _contrast(grey: Grey) -> Contrast:
         grey = np.asarray(cv2.GaussianBlur(grey, (0, 0), BLUR), np.uint8)
         noise *= BLUR_GAIN
     median = float(np.median(grey))
-    if float((cv2.absdiff(grey, median) <= FLAT_SPREAD).mean()) >= FLAT_SHARE:
-        bright = np.float32(max(median, DARK))
-        return _above((median - grey.astype(np.float32)) / bright, NOISE_FACTOR * noise / bright)
+    if float((np.abs(grey.astype(np.float32) - median) <= FLAT_SPREAD).mean()) >= FLAT_SHARE:
+        flat = max(median, DARK)
+        return _above((median - grey.astype(np.float32)) / flat, NOISE_FACTOR * noise / flat)
     smooth = np.asarray(cv2.GaussianBlur(grey, (0, 0), PAGE_BLUR), np.uint8) if noise >= NOISY * BLUR_GAIN else grey
     window = max(MIN_WINDOW, round(max(grey.shape) * WINDOW)) | 1
     # Repeating the border makes a strip of table along it wide enough to stay.
     wider = cv2.copyMakeBorder(smooth, window, window, window, window, cv2.BORDER_REPLICATE)
     closed = cv2.morphologyEx(wider, cv2.MORPH_CLOSE, np.ones((window, window), np.uint8))
     page = closed[window:-window, window:-window].astype(np.float32)
-    bright = np.maximum(page, DARK)
-    contrast = (page - grey) / bright
-    contrast -= np.median(contrast)
+    bright: Contrast = np.maximum(page, np.float32(DARK))
+    contrast: Contrast = ((page - grey) / bright).astype(np.float32)
+    contrast -= np.float32(np.median(contrast))
     contrast[_table(grey, DARKEST_PAGE * float(np.quantile(page, 0.9)), window // 2)] = 0
-    return _above(contrast, NOISE_FACTOR * noise / bright)
+    return _above(contrast, np.float32(NOISE_FACTOR * noise) / bright)
 
 
 def _table(grey: Grey, level: float, size: int) -> Mask:

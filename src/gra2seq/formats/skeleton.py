@@ -53,7 +53,7 @@ def skeleton_graph(ink: Mask) -> SkeletonGraph:
     reach = cv2.distanceTransform(padded.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_5)
     thin = _thinned(padded, float(reach.max()))
     rows, columns = np.nonzero(thin)
-    points = np.column_stack([columns, rows]) - 1.0
+    points: Doubles = np.column_stack([columns, rows]).astype(np.float64) - 1
     radius = np.maximum(reach[rows, columns].astype(np.float64) - 0.5, 0.5)  # to the edge of the ink, not beyond
     neighbours = _neighbours(thin, rows, columns)
     degree = (neighbours >= 0).sum(axis=1)
@@ -69,10 +69,10 @@ def _thinned(ink: Mask, radius: float) -> Mask:
     Zhang and Suen's lines lie best, but their method can wear away a line at exactly 45 degrees from its ends. Where
     ink is left far from any line, that of Lee, Kashyap and Chu is used, which cannot.
     """
-    thin: Mask = skeletonize(ink)
+    thin: Mask = skeletonize(ink)  # type: ignore[no-untyped-call]
     away = cv2.distanceTransform((~thin).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_5)
     if ink.any() and float(away[ink].max()) > 2 * radius + 2:
-        thin = skeletonize(ink, method="lee").astype(bool)
+        thin = skeletonize(ink, method="lee").astype(bool)  # type: ignore[no-untyped-call]
     return thin
 
 
