@@ -1,4 +1,4 @@
-"""Photos of drawings on paper, made by rule: perspective, rulings, shadow, uneven light, noise, JPEG; and how they are read.
+"""Photos of drawings on paper, made by rule (perspective, rulings, shadow, noise, JPEG), and how they are read.
 
     python benchmarks/paper_photos.py --data QUICKDRAW [--count 24] [--sheet docs/images/traced-photos.png]
 

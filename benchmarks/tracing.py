@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import gra2seq
 from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
-from gra2seq.judging.retrieval import ranks
+from gra2seq.evaluation.retrieval import ranks
 from gra2seq.sketch.chamfer import chamfer, line_points
 from gra2seq.sketch.picture import LINE_WIDTH, render
 from gra2seq.sketch.strokes import Doubles, Ints, Sketch

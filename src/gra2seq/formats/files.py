@@ -153,8 +153,8 @@ def _read_svg(path: Path, _labels: bool, limits: Limits) -> Iterator[Record]:
 
 def _read_picture(path: Path, _labels: bool, limits: Limits) -> Iterator[Record]:
     limits.check(path.stat().st_size, math.inf, path)
-    raster = import_module("gra2seq.formats.raster")  # only now: tracing lines needs more of OpenCV
-    yield Record("", raster.read_picture(path))
+    tracing = import_module("gra2seq.formats.tracing")  # only now: tracing lines needs more of OpenCV
+    yield Record("", tracing.read_picture(path))
 
 
 def _write_npz(path: Path, records: Iterable[Record]) -> list[Path]:
