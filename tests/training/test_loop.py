@@ -55,7 +55,7 @@ def test_a_time_limit_ends_the_run(tmp_path):
     assert state["finished"]
     assert state["step"] < 500
     assert (folder / "model.safetensors").exists(), "the last step is validated"
-    chosen = options({**TINY, "batch": 10, "max_steps": 30, "max_minutes": 2})
+    chosen = quick(batch=10, max_steps=30, max_minutes=2).training
     assert seconds_left(chosen, Progress(step=10, seconds=60), 5.0) == 40
     assert seconds_left(chosen, Progress(step=10, seconds=100), 5.0) == 20
     assert seconds_left(replace(chosen, max_minutes=0), Progress(step=10, seconds=100), 5.0) == 40
