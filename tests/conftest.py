@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 import pytest
-from options_by_name import quick
 
 from gra2seq.cli import main
 from gra2seq.training.loop import train
+from options_by_name import quick
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from options_by_name import by_section, config_of
 
 from gra2seq.config import DrawingConfig, ModelConfig, RunConfig, as_dict, parse_config, read_config
 from gra2seq.config.parse import SECTIONS, read_changes
@@ -12,6 +11,7 @@ from gra2seq.config.presets import PRESETS
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.errors import UserError
 from gra2seq.models.registry import build
+from options_by_name import by_section, config_of
 
 
 def test_the_default_is_the_paper():

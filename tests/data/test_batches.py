@@ -5,7 +5,6 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 import pytest
 import torch
-from options_by_name import tiny
 
 from gra2seq.data.batches import check_points, generator, prepare, prepare_training
 from gra2seq.data.doodles import doodles
@@ -18,6 +17,7 @@ from gra2seq.sketch.damage import Damage, lose
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import DOWN, END, UP, Sketch, from_stroke5, to_stroke5
+from options_by_name import tiny
 
 SKETCHES = list(doodles(60, seed=9))
 PREPARATION = preparation_of(tiny(jitter=0.5), scale=30.0)
@@ -267,7 +267,9 @@ def test_in_use_there_is_neither_randomness_nor_a_target():
 
 @pytest.mark.parametrize("points", [[[5, 5]], [[5, 5], [5, 5], [5, 5]]])
 def test_a_sketch_without_extent_is_prepared(points):
-    batch = prepare_training([Sketch.from_strokes([points]), SKETCHES[0]], replace(PREPARATION, damage=INTACT), SEEDS[:2])
+    batch = prepare_training(
+        [Sketch.from_strokes([points]), SKETCHES[0]], replace(PREPARATION, damage=INTACT), SEEDS[:2]
+    )
     assert batch.views["patches"].valid[0].sum() == 1
     assert batch.targets.rows.isfinite().all()
 

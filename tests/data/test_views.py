@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from options_by_name import tiny
 
 from gra2seq.data.batches import prepare, prepare_training
 from gra2seq.data.doodles import doodle, doodles
@@ -15,6 +14,7 @@ from gra2seq.sketch.damage import Damage, lose, mask
 from gra2seq.sketch.patches import on_canvas
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import END, UP, Sketch
+from options_by_name import tiny
 
 CANVAS = Canvas()
 ZIGZAG = Sketch.from_strokes([[[x, x % 2] for x in range(201)], [[0, 9], [5, 9]]])  # 50 centres, and one more

@@ -6,7 +6,6 @@ from collections import deque
 import numpy as np
 import pytest
 import torch
-from pen_moves import pen_move
 
 from gra2seq.config import DrawingConfig
 from gra2seq.drawing.guidance import AWAY, DRAWN, FARTHEST, POINTS, PROGRESS, SAMPLES, SHARP, SURPRISE, Guidance
@@ -16,6 +15,7 @@ from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.distance import visible_points
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
+from pen_moves import pen_move
 
 CPU = torch.device("cpu")
 UNIT = (-0.5, -0.5, 1.0, 1.0)  # a frame in which drawings are in longer sides
@@ -126,7 +126,9 @@ def test_a_certain_decoder_is_not_moved():
     ends = []
     for deviation in (1e-4, SHARP, 0.5):
         guide = Guidance([line], 1.0, 1, CPU)
-        ends.append(guide(number, torch.zeros(1, 2), down, torch.tensor([[[0.1, 0.01]]]), torch.full((1, 1), deviation)))
+        ends.append(
+            guide(number, torch.zeros(1, 2), down, torch.tensor([[[0.1, 0.01]]]), torch.full((1, 1), deviation))
+        )
     assert [round(end[0, 1].item(), 4) for end in ends] == [0.01, 0.005, 0.0]
 
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from pen_moves import pen_move
 
 from gra2seq.config import DrawingConfig
 from gra2seq.drawing.sampler import Sampler, first_row, sample_noise
-from gra2seq.nn.mixture import PenMove
+from pen_moves import pen_move
 
 
 class Mock:
@@ -23,7 +22,9 @@ class Mock:
     def __call__(self, row, state):
         count, i = state
         self.seen.append(len(row))
-        assert torch.equal(row[count == 0], first_row(int((count == 0).sum()), row)), "every sketch begins with the first row"
+        assert torch.equal(row[count == 0], first_row(int((count == 0).sum()), row)), (
+            "every sketch begins with the first row"
+        )
         last = row[count > 0].double()
         assert torch.allclose(last[:, 1], i[count > 0].clamp(max=1e3), atol=0.1), "and goes on with its own rows"
         ends = (count >= self.lengths[i.long()]).double()

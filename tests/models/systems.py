@@ -1,13 +1,13 @@
 """Small systems and batches for tests of the models."""
 
 import numpy as np
-from options_by_name import tiny
 
 from gra2seq.data.batches import prepare, prepare_training
 from gra2seq.data.doodles import doodles
 from gra2seq.models.registry import build, preparation_of
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import END
+from options_by_name import tiny
 
 __all__ = ["SKETCHES", "batch_for", "network_of", "one_by_one", "tiny", "used_batch"]
 

@@ -195,7 +195,9 @@ def damaged():
 
 def distances(drawn, damages):
     """Of healed drawings to the visible ink."""
-    back = [Sketch(damage.normalised(one.points) * BOX, one.lengths) for one, damage in zip(drawn, damages, strict=True)]
+    back = [
+        Sketch(damage.normalised(one.points) * BOX, one.lengths) for one, damage in zip(drawn, damages, strict=True)
+    ]
     return np.array([distance_to_visible(one, damage, BOX) for one, damage in zip(back, damages, strict=True)])
 
 

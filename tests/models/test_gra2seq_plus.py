@@ -61,7 +61,9 @@ def test_codes_are_repaired_where_a_region_is_lost_and_only_if_asked():
     torch.manual_seed(0)
     network = network_of(config).eval()
     torch.nn.init.normal_(network.repair.project.weight)
-    assert not any(parameter.requires_grad for parameter in network.repair.parameters()), "it has an objective of its own"
+    assert not any(parameter.requires_grad for parameter in network.repair.parameters()), (
+        "it has an objective of its own"
+    )
     damages = []
     for number, sketch in enumerate(SKETCHES):
         left, top, width, height = sketch.box

@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from options_by_name import config_of
 
 from gra2seq.data.batches import prepare_training
 from gra2seq.data.doodles import doodles
 from gra2seq.models.graph_encoder import GraphEncoder
 from gra2seq.models.registry import MODELS, build, preparation_of
+from options_by_name import config_of
 
 SKETCHES = list(doodles(4, seed=30))
 SEEDS = range(10)

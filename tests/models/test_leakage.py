@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from options_by_name import tiny
 
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
@@ -20,6 +19,7 @@ from gra2seq.sketch.damage import Damage, lose, mask, missing_end
 from gra2seq.sketch.region import Region, pieces
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch
+from options_by_name import tiny
 
 ZERO_AT_FIRST = ("project.weight", "project.bias", "position.weight")
 VARIANTS = {"gra2seq-plus": {"code_repair": True, "given_input": True, "relative_edges": True}}
@@ -315,7 +315,7 @@ def test_codes_and_drawings_do_not_depend_on_place_and_size():
 @pytest.mark.parametrize("call", ["encode", "heal", "graph"])
 def test_a_frame_that_does_not_contain_the_drawing_is_refused(call):
     model, sketch = model_of("sp-gra2seq"), SKETCHES[0]
-    with pytest.raises(UserError, match="does not contain the drawing.*give a larger one"):
+    with pytest.raises(UserError, match=r"does not contain the drawing.*give a larger one"):
         getattr(model, call)(sketch, frame=box_in(sketch, 0.2, 0, 1, 1))
 
 
@@ -328,5 +328,5 @@ def test_a_hole_over_all_of_the_drawing_is_refused(call):
 
 def test_masks_that_hide_everything_are_refused():
     line = Sketch.from_strokes([[[x, 0] for x in range(18)]])
-    with pytest.raises(UserError, match="masks with probability 1.* hide all of the sketch: lower it"):
+    with pytest.raises(UserError, match=r"masks with probability 1.* hide all of the sketch: lower it"):
         model_of("sp-gra2seq").heal(line, mask_prob=1.0)

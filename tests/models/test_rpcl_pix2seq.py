@@ -58,7 +58,9 @@ def test_the_mixture_is_updated_with_the_variance_of_the_codes(monkeypatch):
     torch.manual_seed(0)
     network, batch = network_of(config).train(), batch_for(config)
     updates = []
-    monkeypatch.setattr(mixture.GaussianMixture, "update_", lambda self, codes, variance: updates.append((codes, variance)))
+    monkeypatch.setattr(
+        mixture.GaussianMixture, "update_", lambda _, codes, variance: updates.append((codes, variance))
+    )
     encoding = network.encoder(batch)
     ((codes, variance),) = updates
     assert torch.equal(codes, encoding.mean)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from options_by_name import config_of
 
 import gra2seq
 from gra2seq.data.batches import prepare, prepare_training
@@ -20,6 +19,7 @@ from gra2seq.models.registry import preparation_of
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.sketch.damage import Damage
 from gra2seq.training.loop import read_metrics, train
+from options_by_name import config_of
 
 
 def test_layers_are_the_papers():

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from options_by_name import config_of
 from systems import SKETCHES, batch_for, network_of, tiny, used_batch
 
 from gra2seq.data.batches import prepare_training
@@ -11,6 +10,7 @@ from gra2seq.models.graph_encoder import SingleProduct
 from gra2seq.models.registry import preparation_of
 from gra2seq.sketch.canvas import draw, lost_on
 from gra2seq.sketch.damage import MASKED_SIDE, mask
+from options_by_name import config_of
 
 
 @pytest.mark.parametrize("name", ["sketch-healer", "sketch-healer-2", "sketch-lattice+"])
@@ -24,7 +24,11 @@ def test_messages_are_one_product_with_the_unnormalised_adjacency(name):
     patches = used_batch(config).views["patches"]
     result = graph(patches)
     count = patches.valid.shape[1]
-    v = torch.zeros(8 * (1 + count), 16).index_copy(0, patches.places, graph.embed(patches.blocks)).reshape(8, 1 + count, 16)
+    v = (
+        torch.zeros(8 * (1 + count), 16)
+        .index_copy(0, patches.places, graph.embed(patches.blocks))
+        .reshape(8, 1 + count, 16)
+    )
     real = torch.cat([patches.valid.new_ones(8, 1), patches.valid], dim=1)
     x = graph.norm(torch.relu(v), real)
     for sketch in range(8):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from options_by_name import config_of
 from systems import SKETCHES, network_of, tiny, used_batch
 
 from gra2seq.models.registry import preparation_of
@@ -13,6 +12,7 @@ from gra2seq.sketch.canvas import draw
 from gra2seq.sketch.damage import Damage, mask
 from gra2seq.sketch.lattice import lattice_centres
 from gra2seq.sketch.strokes import Sketch
+from options_by_name import config_of
 
 
 def lattice_view():

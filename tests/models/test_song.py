@@ -36,6 +36,9 @@ def test_the_four_ways_at_once_cost_what_they_do_one_by_one():
         for encoder, prefix in ((network.encoder, ""), (network.read, "strokes_")):
             encoding = encoder(batch)
             code = sampled(encoding.mean, encoding.log_variance, batch.noise)
-            costs = [*one_by_one(network, batch, code).mean(axis=0), network.paint.cross_entropy(code, batch.painted).mean()]
+            costs = [
+                *one_by_one(network, batch, code).mean(axis=0),
+                network.paint.cross_entropy(code, batch.painted).mean(),
+            ]
             found = [terms[prefix + name].item() for name in ("offset", "pen", "picture")]
             assert found == pytest.approx([float(cost) for cost in costs], rel=1e-4), prefix

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from options_by_name import config_of
 from systems import SKETCHES, batch_for, network_of, one_by_one, tiny, used_batch
 
 from gra2seq.config.systems import SYSTEMS, System
@@ -18,6 +17,7 @@ from gra2seq.models.sketch_rnn import KL_LAG as RNN_KL_LAG
 from gra2seq.nn import gaussian_mixture as mixture
 from gra2seq.sketch import lattice
 from gra2seq.sketch.damage import mask
+from options_by_name import config_of
 
 FACTS = {  # of each paper or release: (side, pen, patch, links)
     "sketch-healer": (512, 12, 128, "drawing-order"),
@@ -47,7 +47,10 @@ def test_sizes_and_rates_are_those_of_the_papers():
     assert (lattice.LATTICE, lattice.VIEW, lattice.MAX_POINTS, lattice.CELLS) == (32, 256, 150, 8)
 
 
-@pytest.mark.parametrize(("name", "more"), [("sketch-healer", {}), ("gra2seq-plus", {"given_input": True, "given": 1.0, "rectangle": 1.0})])  # fmt: skip
+GIVEN = {"given_input": True, "given": 1.0, "rectangle": 1.0}
+
+
+@pytest.mark.parametrize(("name", "more"), [("sketch-healer", {}), ("gra2seq-plus", GIVEN)])
 def test_a_batch_costs_what_its_sketches_do_row_by_row(name, more):
     torch.manual_seed(0)
     config = tiny(name, prefix_noise=2.0, **more)

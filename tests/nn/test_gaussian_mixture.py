@@ -105,7 +105,9 @@ def test_a_rival_is_pushed_away_and_loses_weight():
     assert torch.equal(calm.means[1], torch.tensor([2.0, 0.0]))
     assert strict.means[1, 0] > 2, "it moved away from the codes"
     assert strict.weights[1] < calm.weights[1]
-    assert strict.weights[2] / strict.weights[0] == pytest.approx(calm.weights[2] / calm.weights[0]), "no other component is penalised"
+    assert strict.weights[2] / strict.weights[0] == pytest.approx(calm.weights[2] / calm.weights[0]), (
+        "no other component is penalised"
+    )
     assert torch.equal(strict.means[::2], calm.means[::2])
 
 

@@ -1,13 +1,13 @@
 """Messages against sums over single nodes; further rounds with links chosen anew."""
 
 import torch
-from options_by_name import tiny
 
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
 from gra2seq.models.registry import build, preparation_of
 from gra2seq.nn.graph_conv import GraphConv, GraphRound
 from gra2seq.sketch.damage import Damage
+from options_by_name import tiny
 
 
 def test_messages_against_a_loop():

@@ -4,13 +4,13 @@ import math
 
 import pytest
 import torch
-from options_by_name import tiny
 
 from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
 from gra2seq.models.registry import build, preparation_of
 from gra2seq.nn.node_position import NODES, WAVES, WHOLE_VIEW, NodePosition, SinusoidPosition
 from gra2seq.sketch.damage import Damage
+from options_by_name import tiny
 
 
 @pytest.mark.parametrize("order", [False, True])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from options_by_name import tiny
 
 from gra2seq.data.batches import prepare_training
 from gra2seq.data.doodles import doodle, doodles
@@ -11,6 +10,7 @@ from gra2seq.errors import UserError
 from gra2seq.models.registry import preparation_of
 from gra2seq.sketch.augment import Augmentation, changed, picture
 from gra2seq.sketch.strokes import Sketch
+from options_by_name import tiny
 
 
 def random(seed=0):
@@ -45,7 +45,7 @@ def test_it_is_for_training_only_and_follows_the_seed():
 
 
 def test_impossible_amounts_are_refused():
-    with pytest.raises(UserError, match="stretch=1.0 must be less than 1"):
+    with pytest.raises(UserError, match=r"stretch=1\.0 must be less than 1"):
         tiny(stretch=1.0)
 
 

@@ -149,7 +149,9 @@ def test_distance_to_visible_ink_against_a_double_loop():
         left, top, width, height = one.box
         hole = Region.of_boxes([(left, top, 0.4 * width, 0.4 * height)])
         triangle = Region.of_polygons([[[left, top], [left + width, top + height / 3], [left, top + height / 2]]])
-        damages.append([mask(one, numbers, 0.3), lose(one, hole, one.box), lose(one, hole), lose(one, triangle)][number % 4])
+        damages.append(
+            [mask(one, numbers, 0.3), lose(one, hole, one.box), lose(one, hole), lose(one, triangle)][number % 4]
+        )
     assert sum(len(one.lost.boxes) for one in damages) > 4
     for drawn, damage in zip(SKETCHES[8:16], damages, strict=True):
         placed = boxed(drawn)

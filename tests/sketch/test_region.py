@@ -101,7 +101,8 @@ def dense(stroke, step=0.5):
     if len(stroke) == 1:
         return stroke.astype(float)
     parts = [
-        np.linspace(a, b, max(int(np.hypot(*(b - a)) / step), 1), endpoint=False) for a, b in pairwise(stroke.astype(float))
+        np.linspace(a, b, max(int(np.hypot(*(b - a)) / step), 1), endpoint=False)
+        for a, b in pairwise(stroke.astype(float))
     ]
     return np.concatenate([*parts, stroke[-1:].astype(float)])
 
@@ -288,4 +289,9 @@ def test_a_band_is_all_within_its_radius_of_the_path():
     assert within[near < 0.96 * radius].all(), "round ends have corners"
     assert not within[near > 1.001 * radius].any()
     dot = band(np.array([[5.0, 5.0]]), 2.0)
-    assert dot.contains(np.array([[5.0, 5.0], [6.5, 5.0], [5.0, 3.2], [8.0, 5.0]])).tolist() == [True, True, True, False]
+    assert dot.contains(np.array([[5.0, 5.0], [6.5, 5.0], [5.0, 3.2], [8.0, 5.0]])).tolist() == [
+        True,
+        True,
+        True,
+        False,
+    ]

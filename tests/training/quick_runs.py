@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from options_by_name import quick
-
 from gra2seq.training.loop import read_metrics, train
+from options_by_name import quick
 
 CONFIG = """
 preset: tiny

@@ -7,13 +7,13 @@ import sys
 import time
 
 import pytest
-from options_by_name import quick
 from quick_runs import command, run
 
 from gra2seq.errors import UserError
 from gra2seq.training import loop, manifest
 from gra2seq.training.alone import alone
 from gra2seq.training.loop import read_metrics, train
+from options_by_name import quick
 
 AT_WORK = "another training is at work in"
 PROBE = """

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 import torch
-from options_by_name import QUICK, by_section, quick
 from quick_runs import losses, run
 
 import gra2seq
@@ -21,6 +20,7 @@ from gra2seq.training.loop import train
 from gra2seq.training.objectives import Reconstruct
 from gra2seq.training.optimise import NotFinite
 from gra2seq.training.validation import VALID_SEED, Validation
+from options_by_name import QUICK, by_section, quick
 
 
 def test_a_loss_that_is_not_finite_stops_and_names_the_batch(tmp_path, monkeypatch):

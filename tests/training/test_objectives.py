@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from options_by_name import tiny
 
 from gra2seq.data.batches import prepare_training
 from gra2seq.data.doodles import doodles
 from gra2seq.models.registry import build, preparation_of
 from gra2seq.models.sketch_model import follow, negative_log_likelihood
 from gra2seq.training.objectives import OBJECTIVES, FinetuneDecoder, Reconstruct, RepairCodes
+from options_by_name import tiny
 
 SKETCHES = list(doodles(8, seed=4))
 DAMAGED = {"code_repair": True, "start": "package", "mask": 0.2, "mask_to": 0.4, "rectangle": 0.5}

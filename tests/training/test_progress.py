@@ -3,11 +3,11 @@
 import io
 import re
 
-from options_by_name import config_of
 from rich.console import Console
 
-from gra2seq.training.report import Report
 from gra2seq.training.progress import counting, show, show_all
+from gra2seq.training.report import Report
+from options_by_name import config_of
 
 REPORT = Report(step=5, steps=10, loss=3.5, terms={"pen": 1.25}, rate=40.0, left=75.0, valid=2.125)
 NOTE = Report(step=5, steps=10, loss=0.0, terms={}, rate=0.0, left=0.0, note="a [note]")

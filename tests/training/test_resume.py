@@ -8,7 +8,6 @@ import time
 
 import pytest
 import torch
-from options_by_name import quick
 from quick_runs import command, losses, run
 
 import gra2seq
@@ -16,6 +15,7 @@ from gra2seq.errors import UserError
 from gra2seq.training.checkpoint import read_progress
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.manifest import configs_of_stretches
+from options_by_name import quick
 
 
 def test_resumed_equals_uninterrupted(tmp_path):

@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from options_by_name import by_section, config_of
 
 from gra2seq.errors import UserError
 from gra2seq.training.checkpoint import read_progress
 from gra2seq.training.loop import train
 from gra2seq.training.side_by_side import Planned, side_by_side
+from options_by_name import by_section, config_of
 
 TINY = {"preset": "tiny", "data": "doodles:60", "max_steps": 3, "workers": 0, "gallery": 0, "threads": 1}
 LONG = {**TINY, "max_steps": 100_000, "validate_every": 100_000, "save_every": 100_000}
@@ -23,7 +23,9 @@ LONG = {**TINY, "max_steps": 100_000, "validate_every": 100_000, "save_every": 1
 
 def plans(folder, **changes):
     models = ("sp-gra2seq", "sketch-rnn")
-    return {name: Planned(config_of(**{**TINY, **changes, "model": name, "run": str(folder / name)})) for name in models}
+    return {
+        name: Planned(config_of(**{**TINY, **changes, "model": name, "run": str(folder / name)})) for name in models
+    }
 
 
 def weights(folder, name="model.safetensors"):
@@ -81,9 +83,12 @@ from gra2seq.training.side_by_side import Planned, side_by_side
 def watch(name, report):
     print(name, *(child.pid for child in multiprocessing.active_children()), flush=True)
 
+def plan(name):
+    return Planned(parse_config({values} | {{"run": {folder!r} + name}}))
+
 if __name__ == "__main__":
     try:
-        side_by_side({{name: Planned(parse_config({values} | {{"run": {folder!r} + name}})) for name in "ab"}}, 2, watch)
+        side_by_side({{name: plan(name) for name in "ab"}}, 2, watch)
     except Stopped:
         print("stopped", flush=True)
 """
