@@ -125,9 +125,14 @@ class Region:
         limit = np.array(pixels.shape[::-1] * 2)
         for left, top, right, bottom in np.rint(self.boxes).clip(0, limit).astype(np.int64).tolist():
             pixels[top:bottom, left:right] = value
+        if not self.polygons:
+            return
+        # OpenCV also paints the first column where a polygon lies left of it: one more column takes that.
+        mask = np.zeros((pixels.shape[0], pixels.shape[1] + 1), np.uint8)
         for ring in self.polygons:
-            corners = np.rint(ring.clip(-limit[0], 2 * limit[0])).astype(np.int32)
-            cv2.fillPoly(pixels, [corners], value, lineType=cv2.LINE_8)
+            corners = np.rint(ring.clip(-limit[0], 2 * limit[0])).astype(np.int32) + np.array([1, 0], np.int32)
+            cv2.fillPoly(mask, [corners], 1, lineType=cv2.LINE_8)
+        pixels[mask[:, 1:] > 0] = value
 
 
 def inside(points: NDArray[np.floating] | NDArray[np.integer], boxes: NDArray[np.floating]) -> Flags:
@@ -224,8 +229,8 @@ def _touched(sketch: Sketch, region: Region) -> Flags:
         return np.zeros(len(sketch.lengths), bool)
     low, high = (reduce.reduceat(sketch.points, sketch.starts, axis=0) for reduce in (np.minimum, np.maximum))
     left, top, right, bottom = region.bounds
-    touched: Flags = ((low <= (right, bottom)) & (high >= (left, top))).all(axis=1)
-    return touched
+    meets: Flags = (low <= (right, bottom)) & (high >= (left, top))
+    return np.asarray(meets.all(axis=1), bool)
 
 
 def _with_crossings(
@@ -290,5 +295,5 @@ def with_border_points(sketch: Sketch, region: Region) -> tuple[Sketch, Flags]:
     is_first = np.diff(line, prepend=-1) != 0
     before[is_first] = points[is_first]
     lengths = np.bincount(line, minlength=len(sketch.lengths))
-    denser = Sketch(points, lengths, sketch.category, sketch.key, sketch.parts)
+    denser = Sketch(points.astype(np.float32), lengths, sketch.category, sketch.key, sketch.parts)
     return denser, ~region.contains((before + points) / 2)
