@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow check format bench install clean
+.PHONY: demo test test-slow fuzz fuzz-long check format bench install clean
 
 install: .venv/installed
 
@@ -19,6 +19,12 @@ test: install check  ## all tests but the slow ones
 
 test-slow: install  ## those that take minutes
 	$(BIN)/python -m pytest -m slow
+
+fuzz: install  ## 2,000 mutants for every reader, under limits on memory and time
+	$(BIN)/python -m tests.fuzz --count 2000
+
+fuzz-long: install  ## 20,000 of them
+	$(BIN)/python -m tests.fuzz --count 20000
 
 check: install  ## style and types
 	$(BIN)/ruff check src tests examples

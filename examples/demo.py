@@ -23,10 +23,10 @@ from gra2seq.data.doodles import CATEGORIES, doodles
 from gra2seq.evaluation.figures import links_of
 from gra2seq.model import mask_draws
 from gra2seq.sketch.masking import damage
-from gra2seq.sketch.picture import render
-from gra2seq.sketch.svg import write_svg
+from gra2seq.sketch.render import render
+from gra2seq.formats.svg import write_svg
+from gra2seq.system.atomic_files import atomic_write
 from gra2seq.training.gallery import damaged_picture
-from gra2seq.whole import whole_file
 
 DRAWINGS = Path(__file__).parent / "drawings"  # made for this, by hand
 MASK = 0.2
@@ -41,7 +41,7 @@ def main() -> None:
 
     started = time.perf_counter()
     model = gra2seq.load()
-    mine = [(path.stem, sketch) for path in sorted(DRAWINGS.glob("*.svg")) for _, sketch in gra2seq.read(path)]
+    mine = [(path.stem, sketch) for path in sorted(DRAWINGS.glob("*.svg")) for sketch in gra2seq.read(path)]
     names = [name for name, _ in mine] + [f"{category}, by rule" for category in CATEGORIES]
     sketches = [sketch for _, sketch in mine] + list(doodles(len(CATEGORIES), categories=CATEGORIES))
     say.print(f"Healing {len(sketches)} drawings, each patch wiped with probability {MASK:.0%} …")
@@ -64,7 +64,7 @@ def main() -> None:
         ]
         rows.append((name, cells))
     page = chosen.out / "index.html"
-    with whole_file(page) as temporary:
+    with atomic_write(page) as temporary:
         temporary.write_text(_page(rows))
     say.print(f"The page is {page.resolve()} — open it in a browser ({time.perf_counter() - started:.0f} s).")
 

@@ -24,7 +24,7 @@ def private_cache(tmp_path_factory):
 def tests_go_on():
     """Commands that tests call end no process, and garbage is collected as usual, so that leaks show."""
     patch = pytest.MonkeyPatch()
-    for name in ("look_for_rings_seldom", "end_at_once"):
+    for name in ("tune_garbage_collector", "skip_collection_at_exit"):
         patch.setattr(f"gra2seq.cli.{name}", lambda: None)
     yield
     patch.undo()

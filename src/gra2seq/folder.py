@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+import torch
 
+from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
 from gra2seq.errors import UserError
 from gra2seq.model import Model
-from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
 from gra2seq.models.registry import build, build_network, preparation_of
+from gra2seq.system.atomic_files import atomic_folder
 from gra2seq.training.checkpoint import (
     CONFIG,
     LAST,
     WEIGHTS,
-    load_weights,
+    load_network,
     read_json,
     read_progress,
     save_weights,
     write_json,
 )
 from gra2seq.training.manifest import scale_of
-from gra2seq.whole import readable_os_errors
 
 PACKAGE = "package"  # name of the model in the package
-PACKAGE_FOLDER = Path(__file__).parent / "package_model"  # its model card is README.md there
-PACKED = (CONFIG, WEIGHTS, "README.md")  # files of a model to give away
+CARD = "README.md"
+PACKAGE_FOLDER = Path(__file__).parent / "package_model"  # with its model card
+PACKED = (CONFIG, WEIGHTS, CARD)  # files of a model to give away
 
 
 def model_folder(path: str | Path | None) -> Path:
@@ -50,10 +52,10 @@ def load(path: str | Path | None = None, device: str = "cpu") -> Model:
     Nothing in it can run: safetensors and JSON only.
     """
     path = model_folder(path)
+    _check_device(device)
     config, categories = read_folder(path)
     scale = scale_of(path)
-    network = build(config.model, len(categories))
-    _fill(path, network)
+    network = load_network(_weights_of(path), lambda: build(config.model, len(categories)))
     return Model(network, config, preparation_of(config, scale), categories).to(device)
 
 
@@ -72,17 +74,17 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
     if out.exists() and any(file.name not in PACKED for file in out.iterdir()):
         raise UserError(f"{out} holds other files: choose a new folder, or one that was packed before")
     trained, categories = read_folder(run)
-    network = build_network(trained.model, categories)
-    _fill(run, network)
+    network = load_network(_weights_of(run), lambda: build_network(trained.model, categories))
     values = as_dict(trained)
     values |= {"run": RunConfig.run, "data": "", "start": "", "drawing": {**values["drawing"], **changes}}
     values["training"]["objective"] = "reconstruct"
     config = {**read_json(run / CONFIG, "model configuration"), "config": as_dict(parse_config(values))}
     progress = read_progress(run / WEIGHTS)
-    with readable_os_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-    save_weights(out / WEIGHTS, network, progress, half=True)
-    write_json(out / CONFIG, config)
+    with atomic_folder(out, replace=True) as folder:  # weights and configuration change together
+        if (out / CARD).exists():
+            shutil.copy2(out / CARD, folder / CARD)
+        save_weights(folder / WEIGHTS, network, progress, half=True)
+        write_json(folder / CONFIG, config)
     return out
 
 
@@ -94,15 +96,27 @@ def read_folder(path: Path) -> tuple[RunConfig, tuple[str, ...]]:
             f"{path} holds a model of gra2seq 0.1, whose networks saw damaged drawings in another way: train it again "
             "(gra2seq train), or use the model in the package"
         )
+    for name, kind in (("config", dict), ("categories", list)):
+        if not isinstance(about.get(name), kind):
+            raise UserError(f"{path / CONFIG} has no {name}: it is not a configuration of gra2seq")
+    if not all(isinstance(category, str) for category in about["categories"]):
+        raise UserError(f"{path / CONFIG} has categories that are not text: it is not a configuration of gra2seq")
     try:
-        return parse_config(dict(about["config"])), tuple(about["categories"])
-    except KeyError as error:
-        raise UserError(f"{path / CONFIG} lacks {error}: it is not a configuration of gra2seq") from error
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{path / CONFIG} is damaged ({error}): restore it from a copy") from error
+        return parse_config(about["config"]), tuple(about["categories"])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UserError(f"{path / CONFIG} is damaged ({str(error)[:200]}): restore it from a copy") from error
 
 
-def _fill(path: Path, network: nn.Module) -> None:
+def _weights_of(path: Path) -> Path:
     if not (path / WEIGHTS).exists() and (path / LAST).exists():
         raise UserError(f"{path} has no {WEIGHTS} yet: the run has not been validated; wait or resume it")
-    load_weights(path / WEIGHTS, network)
+    return path / WEIGHTS
+
+
+def _check_device(device: str) -> None:
+    """Raise UserError unless tensors can be put there."""
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, ValueError, TypeError, NotImplementedError) as error:
+        reason = str(error).strip().partition("\n")[0][:200]
+        raise UserError(f"device {device!r} cannot be used here ({reason}): leave it out, or give cpu") from error

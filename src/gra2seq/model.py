@@ -19,6 +19,8 @@ from gra2seq.data.batches import Batch, Preparation, generator, prepare
 from gra2seq.data.views import PatchView, StrokeView
 from gra2seq.drawing.best_of import BestOf
 from gra2seq.drawing.guidance import Guidance
+from gra2seq.drawing.infill import InfillResult, best_of_lanes, healed_sketch, infill
+from gra2seq.drawing.infill_scene import Scene
 from gra2seq.drawing.merge import keep_lines
 from gra2seq.drawing.sampler import Sampler, sample_noise
 from gra2seq.errors import UserError
@@ -89,7 +91,7 @@ class Model:
         Codes of damaged drawings are repaired unless `repair` is False.
         """
         if isinstance(sketches, Sketch | Damage):
-            return self._encode(self.damages([sketches], holes, frame), repair)[0]
+            return np.asarray(self._encode(self.damages([sketches], holes, frame), repair)[0])
         return self._encode(self.damages(sketches, holes, frame), repair)
 
     def damages(self, sketches: Sequence[Drawable], holes: Holes = (), frame: Frames | None = None) -> list[Damage]:
@@ -227,6 +229,10 @@ class Model:
             return self.heal_damages(self.damages([sketches]), **options)[0]
         return self.heal_damages(self.damages(sketches), **options)
 
+    @overload
+    def heal(self, sketches: Sequence[Drawable], **options: Any) -> list[Sketch]: ...
+    @overload
+    def heal(self, sketches: Drawable, **options: Any) -> Sketch | list[Sketch]: ...
     def heal(
         self,
         sketches: Drawable | Sequence[Drawable],
@@ -249,10 +255,7 @@ class Model:
         chosen = self.changed_drawing(drawing, options)
         single = isinstance(sketches, Sketch | Damage)
         every = [sketches] if isinstance(sketches, Sketch | Damage) else list(sketches)
-        if mask_prob:
-            damages = self.masked(every, mask_prob, chosen.seed)
-        else:
-            damages = self.damages(every, holes, frame)
+        damages = self.masked(every, mask_prob, chosen.seed) if mask_prob else self.damages(every, holes, frame)
         healed = self.heal_damages(damages, samples=samples, drawing=chosen, progress=progress)
         return healed[0] if single and samples == 1 else healed
 
@@ -279,6 +282,8 @@ class Model:
         drawing = self.changed_drawing(drawing, options)
         if not 1 <= samples <= 10_000:
             raise UserError(f"samples={samples} must be from 1 to 10,000")
+        if drawing.infill:
+            return [one for many in self.infilled(damages, samples, drawing) for one in many]
         codes = self._encode(damages, drawing.repair)
         every = [damage for damage in damages for _ in range(samples)]
         numbers = [_own_number(damage) + sample for damage in damages for sample in range(samples)]
@@ -291,10 +296,83 @@ class Model:
         )
         return [self.place(one, damage, drawing.keep_lines) for one, damage in zip(drawn, every, strict=True)]
 
+    def complete(
+        self,
+        sketches: Sketch | Sequence[Sketch],
+        *,
+        samples: int = 1,
+        frame: Frames | None = None,
+        drawing: DrawingConfig | None = None,
+        **options: Any,
+    ) -> Sketch | list[Sketch]:
+        """Go on where the pen has stopped: the strokes stay, and the decoder draws what may follow them.
+
+        `frame` is the box of the finished drawing, where it is known. With several samples a sketch's drawings follow
+        each other; a single sketch and sample comes back as a single sketch.
+        """
+        single = isinstance(sketches, Sketch)
+        chosen = replace(self.changed_drawing(drawing, options), infill=samples)
+        damages = self.damages([sketches] if isinstance(sketches, Sketch) else sketches, frame=frame)
+        done = [one for many in self.infilled(damages, samples, chosen) for one in many]
+        return done[0] if single and samples == 1 else done
+
+    def morph(
+        self,
+        first: Sketch,
+        second: Sketch,
+        steps: int = 9,
+        *,
+        drawing: DrawingConfig | None = None,
+        **options: Any,
+    ) -> list[Sketch]:
+        """`steps` drawings on the way from one to the other: their codes are blended, their frames as well."""
+        if not 2 <= steps <= 1000:
+            raise UserError(f"steps={steps} must be from 2 to 1000")
+        damages = self.damages([first, second])
+        share = np.linspace(0, 1, steps)
+        start, stop = self._encode(damages)
+        codes = blended(start, stop, share)
+        drawn = self.draw(codes, drawing=drawing, first=np.zeros(steps, np.int64), **options)
+        middles = np.stack([damage.middle for damage in damages])
+        sides = np.array([damage.side for damage in damages])
+        weights = np.stack([1 - share, share], axis=1)
+        return [
+            Sketch(one.points / BOX * (weight @ sides) + weight @ middles, one.lengths)
+            for one, weight in zip(drawn, weights, strict=True)
+        ]
+
+    def infilled(self, damages: Sequence[Damage], samples: int, drawing: DrawingConfig) -> list[list[Sketch]]:
+        """`samples` drawings of each damage: the visible strokes, and sampled lines where some are missing."""
+        return [
+            [healed_sketch(damage, result) for result in chosen]
+            for damage, chosen in zip(damages, self.infills(damages, samples, drawing), strict=True)
+        ]
+
+    def infills(self, damages: Sequence[Damage], samples: int, drawing: DrawingConfig) -> list[list[InfillResult]]:
+        """The sampled lines of `samples` different drawings of each damage, the best first."""
+        codes = torch.from_numpy(self._encode(damages, drawing.repair))
+        unit, lanes = self.preparation.scale / BOX, max(drawing.infill, samples)
+        chosen: list[list[InfillResult]] = []
+        for part in _parts(len(damages), max(STREAM // lanes, 1)):
+            scenes = [Scene(one, self.preparation.simplified(one).visible, unit) for one in damages[part]]
+            with torch.inference_mode():
+                state = self.network.decoder.first_state(codes[part].to(self.device))
+            results = infill(
+                self.network.decoder.step,
+                state,
+                scenes,
+                lanes,
+                drawing,
+                self.config.preparation.max_points,
+            )
+            chosen += [best_of_lanes(own, samples) for own in results]
+        return chosen
+
     def place(self, drawn: Sketch, damage: Damage, keep: bool = False) -> Sketch:
         """A drawing of the model in the frame of the damage; with `keep`, its lost region beside the visible lines."""
         visible = damage.visible
-        healed = Sketch(damage.denormalised(drawn.points / BOX), drawn.lengths, visible.category, visible.key)
+        points = damage.denormalised(drawn.points / BOX).astype(np.float32)
+        healed = Sketch(points, drawn.lengths, visible.category, visible.key)
         return keep_lines(damage, healed) if keep and damage.lost else healed
 
     def graph(
@@ -337,6 +415,12 @@ class Model:
             return Sketch(np.zeros((1, 2), np.float32), np.array([1]))
         array[:, :2] *= self.preparation.scale
         return from_stroke5(array)
+
+
+def blended(first: Floats, second: Floats, share: NDArray[np.floating]) -> Floats:
+    """(n, code) codes on the straight line from one code to the other."""
+    codes: Floats = (first + share[:, None] * (second - first)).astype(np.float32)
+    return codes
 
 
 def _own_number(damage: Damage) -> int:

@@ -13,10 +13,11 @@ import pytest
 from gra2seq.data import datasets
 from gra2seq.data.datasets import NAMED, Dataset, hashed_split, open_dataset, open_store, with_splits
 from gra2seq.data.doodles import CATEGORIES, doodle, doodles
-from gra2seq.data.store import Store, write_store
+from gra2seq.data.store import Store
+from gra2seq.data.store_writer import write_store
 from gra2seq.errors import UserError
-from gra2seq.sketch import files
-from gra2seq.sketch.files import Record
+from gra2seq.formats import files
+from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch, to_stroke3
 
 SPLIT_OF = ("train", "train", "valid", "test", "test")
@@ -79,13 +80,24 @@ def test_a_changed_file_is_read_again(folder: Path, cache: Path) -> None:
     assert len(open_store(path, cache=cache)) == 12
 
 
-def test_a_damaged_copy_is_made_again(folder: Path, cache: Path) -> None:
+@pytest.mark.parametrize("damage", ["cut", "flipped", "old version"])
+def test_unusable_cache_is_rebuilt_with_a_note(
+    folder: Path, cache: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
     store = open_store(folder, cache=cache)
-    (store.path / "points.bin").write_bytes(b"")
-    left_over = cache / f".{store.path.name}.killed"
-    left_over.mkdir()
-    assert open_store(folder, cache=cache).hash == store.hash
-    assert not left_over.exists()
+    points = store.path / "points.bin"
+    if damage == "cut":
+        points.write_bytes(b"")
+    elif damage == "flipped":
+        points.write_bytes(points.read_bytes()[:-1] + b"\x7f")
+    else:
+        (store.path / "store.json").write_text('{"version": 1}')
+    assert not caplog.records
+    again = open_store(folder, cache=cache)
+    again.verify()
+    assert again.hash == store.hash
+    [note] = caplog.messages
+    assert note == f"the cached store {store.path} cannot be used and is rebuilt"
 
 
 def test_several_files(folder: Path, cache: Path) -> None:
@@ -99,6 +111,11 @@ def test_a_folder(folder: Path, cache: Path) -> None:
     assert dataset.name == "drawings"
     assert dataset.categories == ("The Great Wall of China", "cat", "pig")
     assert len(dataset.store) == 30
+
+
+def test_hidden_files_of_a_folder_are_skipped(folder: Path, cache: Path) -> None:
+    (folder / ".cat.ndjson.gz").write_bytes(b"half a file")
+    assert len(open_dataset(folder, cache=cache).store) == 30
 
 
 def test_only_the_files_of_the_chosen_categories_are_read(folder: Path, cache: Path) -> None:

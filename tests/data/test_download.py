@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import pytest
 
 from gra2seq.data.datasets import NAMED
-from gra2seq.data.download import CATEGORIES, download, expand
+from gra2seq.data.download import CATEGORIES, Limits, download, expand
 from gra2seq.errors import UserError
 
 CONTENT = b"PK\x03\x04" + bytes(range(256)) * 2000
@@ -87,7 +87,9 @@ def server() -> Iterator[Server]:
 
 
 def fetch(server: Server, folder: Path, name: str = "cat", **options: Any) -> Path:
-    [path] = download(name, folder, server.base, **{"pause": 0.001, "timeout": 5, "retries": 2} | options)
+    progress = options.pop("progress", None)
+    limits = Limits(**{"pause": 0.001, "timeout": 5, "retries": 2} | options)
+    [path] = download(name, folder, server.base, progress=progress, limits=limits)
     return path
 
 
@@ -116,7 +118,7 @@ def test_spaces_in_the_address(server: Server, tmp_path: Path) -> None:
     assert server.seen[0][0] == "/sketches/The%20Great%20Wall%20of%20China.npz"
 
 
-def test_a_whole_file_is_left_alone_and_one_of_another_size_is_replaced(server: Server, tmp_path: Path) -> None:
+def test_a_atomic_write_is_left_alone_and_one_of_another_size_is_replaced(server: Server, tmp_path: Path) -> None:
     before = fetch(server, tmp_path).stat().st_mtime_ns
     assert fetch(server, tmp_path).stat().st_mtime_ns == before
     server.files["/sketches/cat.npz"] = CONTENT + b"more"
@@ -247,7 +249,7 @@ def test_no_network(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))  # bound, but nobody listens
         base = f"http://127.0.0.1:{free.getsockname()[1]}"
         with pytest.raises(UserError, match="cannot reach 127"):
-            download("cat", tmp_path, base, retries=1, pause=0.001)
+            download("cat", tmp_path, base, limits=Limits(retries=1, pause=0.001))
 
 
 def test_a_server_that_says_nothing(tmp_path: Path) -> None:
@@ -256,7 +258,7 @@ def test_a_server_that_says_nothing(tmp_path: Path) -> None:
         silent.listen()
         base = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(UserError, match="timed out"):
-            download("cat", tmp_path, base, retries=0, timeout=0.05)
+            download("cat", tmp_path, base, limits=Limits(retries=0, timeout=0.05))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

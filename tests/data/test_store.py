@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import pickle
 import subprocess
 import sys
@@ -13,9 +12,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gra2seq.data.store import BLOCK_SKETCHES, SPLITS, Store, unknown_name, write_store
-from gra2seq.errors import UserError
-from gra2seq.sketch.files import Record
+from gra2seq.data import store, store_format
+from gra2seq.data.store import Store
+from gra2seq.data.store_format import (
+    SPLITS,
+    block_checksums,
+    checksum,
+    file_of,
+    map_arrays,
+    read_header,
+    write_header,
+)
+from gra2seq.data.store_writer import BUFFER_SKETCHES, write_store
+from gra2seq.errors import UserError, unknown_name
+from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch, to_stroke3
 
 
@@ -45,14 +55,14 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     store = write_store(tmp_path / "a.store", iter(records))
     assert len(store) == 50
     assert store.categories == ("cat", "The Great Wall of China", "pig")
-    assert store.about["dtype"] == "<i2"
+    assert store.header["dtype"] == "<i2"
     for index, (split, sketch) in enumerate(records):
         assert store.split(index) == split
         assert_same(store[index], sketch)
     assert_same(store[-1], records[-1][1])
     assert [sketch.key for sketch in store[10:40:7]] == [sketch.key for _, sketch in records[10:40:7]]
     np.testing.assert_array_equal(store.point_counts, [len(sketch) for _, sketch in records])
-    assert sum(store.about["point_histogram"]["counts"].values()) == 50
+    assert sum(store.header["point_histogram"]["counts"].values()) == 50
     for (split, sketch), (its_split, its_sketch) in zip(store.records(), records, strict=True):
         assert split == its_split
         assert_same(sketch, its_sketch)
@@ -64,16 +74,15 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
 def test_points_are_widened_when_a_late_one_does_not_fit(
     tmp_path: Path, odd: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gra2seq.data.store.BLOCK_SKETCHES", 4)
+    monkeypatch.setattr("gra2seq.data.store_writer.BUFFER_SKETCHES", 4)
     sketches = [scribble(n) for n in range(11)]
     sketches.insert(7, Sketch(np.array([[1, odd]]), np.array([1])))
     store = write_store(tmp_path / "a.store", (("train", sketch) for sketch in sketches))
-    assert store.about["dtype"] == "<f4"
+    assert store.header["dtype"] == "<f4"
     for found, expected in zip((store[n] for n in range(12)), sketches, strict=True):
         assert_same(found, expected)
-    assert sorted(path.name for path in store.path.iterdir()) == [
-        "category.bin", "keys.bin", "lengths.bin", "offsets.bin", "points.bin", "split.bin", "store.json",
-    ]  # fmt: skip
+    names = {"category", "checksums", "keys", "lengths", "offsets", "points", "split"}
+    assert {path.name for path in store.path.iterdir()} == {"store.json", *(f"{name}.bin" for name in names)}
 
 
 def test_a_sketch_is_the_callers_own(tmp_path: Path) -> None:
@@ -84,7 +93,7 @@ def test_a_sketch_is_the_callers_own(tmp_path: Path) -> None:
 
 def test_blocks_do_not_change_the_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = write_store(tmp_path / "one.store", mixed(40))
-    monkeypatch.setattr("gra2seq.data.store.BLOCK_POINTS", 100)
+    monkeypatch.setattr("gra2seq.data.store_writer.BUFFER_POINTS", 100)
     many = write_store(tmp_path / "many.store", mixed(40))
     other = write_store(tmp_path / "other.store", mixed(41))
     assert one.hash == many.hash != other.hash
@@ -123,7 +132,7 @@ def test_indices_are_the_first_of_each_category_in_file_order(tmp_path: Path) ->
 
 
 def test_scale_is_sketch_rnns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gra2seq.data.store.BLOCK_SKETCHES", 3)  # the sum goes over several blocks
+    monkeypatch.setattr("gra2seq.data.offset_scale.BLOCK_SKETCHES", 3)  # the sum goes over several blocks
     records = mixed(40)
     store = write_store(tmp_path / "a.store", records)
     train = np.concatenate([to_stroke3(sketch)[1:, :2].ravel() for split, sketch in records if split == "train"])
@@ -163,7 +172,7 @@ def test_a_replaced_store_is_noticed_by_a_worker(tmp_path: Path) -> None:
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     def broken() -> Iterator[Record]:
-        yield from mixed(BLOCK_SKETCHES // 4)
+        yield from mixed(BUFFER_SKETCHES // 4)
         raise UserError("line 7 is cut off")
 
     with pytest.raises(UserError, match="line 7"):
@@ -194,29 +203,32 @@ def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     assert len(Store.open(store.path)) == 5
 
 
-@pytest.mark.parametrize("name", ["points", "lengths", "offsets", "category", "split", "keys", "parts"])
+@pytest.mark.parametrize("name", ["points", "lengths", "offsets", "category", "split", "keys", "parts", "checksums"])
 @pytest.mark.parametrize("damage", ["cut", "longer", "gone"])
-def test_a_damaged_store_is_not_opened(tmp_path: Path, name: str, damage: str) -> None:
+def test_store_with_a_cut_or_missing_file_is_not_opened(tmp_path: Path, name: str, damage: str) -> None:
     path = write_store(tmp_path / "a.store", mixed(10)).path / f"{name}.bin"
     content = path.read_bytes()
     path.unlink()
     if damage != "gone":
         path.write_bytes(content[:-1] if damage == "cut" else content + b"\0")
-    with pytest.raises(UserError, match=r"make (it|the store) again"):
+    with pytest.raises(UserError, match=f"{name}.bin.*make it again"):
         Store.open(tmp_path / "a.store")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "cannot read"),
-        ("[]", "version None"),
+        ("", "damaged"),
+        ("[]", "not a JSON object"),
+        ("[" * 100_000, "nested more than"),
         ('{"version": 99}', "version 99"),
-        ('{"version": 1}', "damaged"),
+        ('{"version": 1}', r"no checksums.*data convert FILES -o NEW\.store"),
+        ('{"version": 2}', "damaged"),
+        ('{"version": 2, "scale": 1e999}', "too large a number"),
         (None, "not a store"),
     ],
 )
-def test_a_bad_store_json(tmp_path: Path, text: str | None, message: str) -> None:
+def test_bad_header_is_a_user_error(tmp_path: Path, text: str | None, message: str) -> None:
     path = write_store(tmp_path / "a.store", mixed(10)).path / "store.json"
     path.unlink()
     if text is not None:
@@ -225,29 +237,138 @@ def test_a_bad_store_json(tmp_path: Path, text: str | None, message: str) -> Non
         Store.open(tmp_path / "a.store")
 
 
-def test_counts_that_do_not_agree(tmp_path: Path) -> None:
-    path = write_store(tmp_path / "a.store", mixed(10)).path / "store.json"
-    about = json.loads(path.read_text())
-    path.write_text(json.dumps(about | {"sketches": 9}))
-    with pytest.raises(UserError, match="cut short"):
-        Store.open(path.parent)
-    path.write_text(json.dumps(about | {"sketches": "ten"}))
-    with pytest.raises(UserError, match="damaged"):
-        Store.open(path.parent)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sketches": 9}, "bytes instead of"),
+        ({"sketches": 10.0}, "sketches is 10.0"),
+        ({"sketches": -1}, "sketches is -1"),
+        ({"points": "ten"}, "points is ten"),
+        ({"points": 10**30}, "bytes instead of"),
+        ({"categories": [1, 2, 3]}, "list of names"),
+        ({"categories": ["cat"]}, "category has no name"),
+        ({"parts": ["ear"]}, "part label has no name"),
+        ({"scale": 0.0}, "scale is 0"),
+        ({"dtype": "O"}, "dtype"),
+        ({"hash": None}, "hash is not text"),
+    ],
+    ids=str,
+)
+def test_forged_header_is_a_user_error(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    """With a right checksum, so that only the content can betray it."""
+    path = write_store(tmp_path / "a.store", mixed(10)).path
+    header = read_header(path)
+    write_header(path, header | change)
+    with pytest.raises(UserError, match=message):
+        read_everything(path)
 
 
-def test_verify_finds_a_changed_byte(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "position", "value", "message"),
+    [
+        ("offsets", 3, -5, "offsets do not ascend"),
+        ("offsets", 5, 10**15, "offsets do not ascend"),
+        ("lengths", 0, 0, "strokes do not have the points"),
+        ("lengths", 1, 2**30, "strokes do not have the points"),
+        ("category", 2, 60_000, "category has no name"),
+        ("split", 2, 4, "split has no name"),
+        ("parts", 0, 60_000, "part label has no name"),
+        ("keys", 0, 0xFF, "a key is not UTF-8"),
+    ],
+)
+def test_forged_content_is_a_user_error(tmp_path: Path, name: str, position: int, value: int, message: str) -> None:
+    """Checksums that fit do not make impossible drawings possible."""
+    path = write_store(tmp_path / "a.store", mixed(10)).path
+    header = read_header(path)
+    arrays = map_arrays(path, header)
+    forged = arrays[name].copy()
+    forged.flat[position] = value
+    file_of(path, name).write_bytes(forged.tobytes())
+    table = np.array([block_checksums(map_arrays(path, header), 0)], "<u4")
+    file_of(path, "checksums").write_bytes(table.tobytes())
+    write_header(path, header | {"checksum_of_checksums": checksum(table)})
+    with pytest.raises(UserError, match=message):
+        read_everything(path)
+
+
+def read_everything(path: Path) -> tuple[object, ...]:
+    """All that a store can be asked for."""
+    store = Store.open(path)
+    sketches = [
+        (split, s.points.tolist(), s.lengths.tolist(), s.category, s.key, s.parts) for split, s in store.records()
+    ]
+    chosen = [store.indices(split, None, 2).tolist() for split in SPLITS]
+    scales = store.scale, store.offset_scale(store.indices(), 255.0)
+    return sketches, chosen, scales, store.point_counts.tolist(), store.category_index.tolist(), store.hash
+
+
+def content_or_error(path: Path) -> object:
+    try:
+        return read_everything(path)
+    except UserError as error:
+        return error
+
+
+@pytest.mark.parametrize("odd", [False, True], ids=["int16", "float32"])
+def test_every_flipped_byte_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: bool) -> None:
+    """At every offset of every file: the same data, or an error that says what to do; never a raw exception."""
+    monkeypatch.setattr(store, "BLOCK", 4)
+    monkeypatch.setattr(store, "BLOCK_BITS", 2)
+    monkeypatch.setattr(store_format, "BLOCK", 4)  # three blocks
+    records = mixed(9)
+    if odd:
+        records[3] = ("train", scribble(3, whole=False))
+    path = write_store(tmp_path / "a.store", records).path
+    expected = read_everything(path)
+    random = np.random.default_rng(0)
+    for file in sorted(path.iterdir()):
+        content = file.read_bytes()
+        for offset in range(len(content)):
+            changed = bytearray(content)
+            changed[offset] ^= int(random.integers(1, 256))
+            file.write_bytes(changed)
+            outcome = content_or_error(path)
+            if isinstance(outcome, UserError):
+                assert str(path) in str(outcome)
+                assert "make it again" in str(outcome).lower()
+            else:
+                assert outcome == expected
+                assert file.name == "store.json", "only white space may change unnoticed"
+        file.write_bytes(content)
+    assert read_everything(path) == expected
+
+
+def test_damage_is_found_only_where_it_is_read(tmp_path: Path) -> None:
+    some = mixed(200)
+    store = write_store(tmp_path / "a.store", (some[n % 200] for n in range(3000)))
+    path = store.path / "points.bin"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    store = Store.open(store.path)
+    assert_same(store[0], some[0][1])
+    assert_same(store[2047], some[2047 % 200][1])
+    for read in (lambda: store[2048], lambda: store.split(-1), store.verify, store.verify_blocks):
+        with pytest.raises(UserError, match=r"points\.bin is damaged \(at the drawings 2048 to 2999\)"):
+            read()
+
+
+def test_verify_accepts_a_sound_store_and_finds_other_content(tmp_path: Path) -> None:
     store = write_store(tmp_path / "a.store", mixed(10))
     store.verify()
-    content = bytearray((store.path / "points.bin").read_bytes())
-    content[5] ^= 1
-    (store.path / "points.bin").write_bytes(content)
-    with pytest.raises(UserError, match="changed or damaged"):
+    write_header(store.path, read_header(store.path) | {"hash": "0" * 64})
+    with pytest.raises(UserError, match="does not have the content"):
         Store.open(store.path).verify()
 
 
+def test_content_hash_is_that_of_the_first_layout(tmp_path: Path) -> None:
+    """Runs and their manifests name data by this hash: it must not change with the layout."""
+    found = write_store(tmp_path / "a.store", mixed(50)).hash
+    assert found == "41704a9d7c84c18189d16f8a4abd5039760176a0537ad7a351bf0db218045c79"
+
+
 def test_too_many_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gra2seq.data.store.MAX_NAMES", 3)
+    monkeypatch.setattr("gra2seq.data.store_writer.MAX_NAMES", 3)
     records = [("", scribble(n, category=f"category {n}")) for n in range(5)]
     write_store(tmp_path / "four.store", records[:4])
     with pytest.raises(UserError, match="more than 4 categories"):
@@ -255,12 +376,12 @@ def test_too_many_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gra2seq.data.store._file", lambda _folder, _name: Path("/dev/full"))
+def test_full_disk_leaves_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gra2seq.data.store_writer.file_of", lambda _folder, _name: Path("/dev/full"))
     monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)  # /dev/full is to stay
     with pytest.raises(UserError, match="No space left"):
         write_store(tmp_path / "a.store", mixed(10))
-    assert not (tmp_path / "a.store").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_unknown_name_lists_what_there_is() -> None:

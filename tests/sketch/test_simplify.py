@@ -8,47 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slow_twins import slow_rdp, slow_resample
 from some_sketches import ANY, calm, sketches
 
 from gra2seq.data.doodles import doodles
 from gra2seq.sketch import simplify
-from gra2seq.sketch.simplify import DENSE, quickdraw_simplify, rdp, resample, simplify_in_place, thinned
+from gra2seq.sketch.simplify import (
+    DENSE,
+    quickdraw_simplify,
+    rdp,
+    resample,
+    simplify_in_place,
+    thinned,
+)
 from gra2seq.sketch.strokes import Sketch
-
-Points = list[tuple[float, float]]
-
-
-def slow_rdp(points: Points, epsilon: float) -> Points:
-    """Ramer-Douglas-Peucker as the books have it."""
-    if len(points) < 3:
-        return points
-    (x0, y0), (x1, y1) = points[0], points[-1]
-    length = math.hypot(x1 - x0, y1 - y0)
-
-    def away(x: float, y: float) -> float:
-        if length == 0:
-            return math.hypot(x - x0, y - y0)
-        return abs((x - x0) * (y1 - y0) - (y - y0) * (x1 - x0)) / length
-
-    distances = [away(*point) for point in points[1:-1]]
-    farthest = max(distances)
-    if farthest <= epsilon:
-        return [points[0], points[-1]]
-    middle = distances.index(farthest) + 1
-    return slow_rdp(points[: middle + 1], epsilon)[:-1] + slow_rdp(points[middle:], epsilon)
-
-
-def slow_resample(points: Points, spacing: float) -> Points:
-    """Walk along the polyline and drop a point every `spacing`; the last point is always there."""
-    samples, walked, due = [], 0.0, 0.0
-    for (x0, y0), (x1, y1) in pairwise(points):
-        length = math.hypot(x1 - x0, y1 - y0)
-        while due < walked + length:
-            share = (due - walked) / length
-            samples.append((x0 + share * (x1 - x0), y0 + share * (y1 - y0)))
-            due += spacing
-        walked += length
-    return [*samples, points[-1]]
 
 
 def wander(seed: int, count: int) -> np.ndarray:
@@ -134,7 +107,7 @@ def test_a_circle_stays_round() -> None:
 
 @calm
 @given(sketches(ANY))
-def test_what_every_simplified_drawing_is(sketch: Sketch) -> None:
+def test_every_simplified_drawing_keeps_names_strokes_ends_and_fits_the_box(sketch: Sketch) -> None:
     simple = quickdraw_simplify(sketch)
     assert (simple.category, simple.key, simple.parts) == (sketch.category, sketch.key, sketch.parts)
     assert len(simple.lengths) == len(sketch.lengths)
@@ -152,11 +125,12 @@ def test_what_every_simplified_drawing_is(sketch: Sketch) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 100_000])
 def test_points_in_one_place_become_a_dot(count: int) -> None:
-    dot = quickdraw_simplify(Sketch(np.full((count, 2), 7.25), np.array([count])))
-    assert dot.points.tolist() == [[0, 0]]
+    dot = Sketch(np.full((count, 2), 7.25), np.array([count]))
+    assert quickdraw_simplify(dot).points.tolist() == [[0, 0], [0, 0]]
+    assert simplify_in_place(dot).points.tolist() == [[7.25, 7.25], [7.25, 7.25]]
 
 
-def test_the_smallest_and_the_largest_numbers() -> None:
+def test_smallest_and_largest_numbers_are_scaled() -> None:
     for size in (1e-40, 1e-10, 1e38):
         points = quickdraw_simplify(Sketch.from_strokes([[(0, 0), (size, size / 2)]])).points
         assert points.tolist() == [[0, 0], [255, 128]]
@@ -184,7 +158,7 @@ def test_a_hundred_thousand_points_take_little_time(what: str) -> None:
     assert time.process_time() - start < 5  # usually 0.4, the zigzag 1.2
 
 
-def test_past_the_last_level_the_promise_still_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_last_level_every_dropped_point_is_still_within_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     points, lengths = zigzag(400), np.array([400])
     exact = rdp(points, lengths)
     monkeypatch.setattr(simplify, "MAX_LEVELS", 3)
@@ -196,12 +170,12 @@ def test_past_the_last_level_the_promise_still_holds(monkeypatch: pytest.MonkeyP
 
 
 def dense(sketch: Sketch, spacing: float = 0.5) -> Sketch:
-    """As a pen would have told it."""
+    """As a pen would have reported it."""
     points, lengths = resample(sketch.points, sketch.lengths, spacing)
     return Sketch(points, lengths, sketch.category, sketch.key, sketch.parts)
 
 
-def test_a_dense_drawing_is_thinned_where_it_lies_with_all_its_strokes_and_names() -> None:
+def test_thinning_a_dense_drawing_keeps_place_strokes_and_names() -> None:
     for doodle in doodles(15, seed=4):
         dots = Sketch.from_strokes([[doodle.points.min(axis=0)], [doodle.points[0]] * 90])
         both = Sketch(
@@ -212,7 +186,7 @@ def test_a_dense_drawing_is_thinned_where_it_lies_with_all_its_strokes_and_names
             (*doodle.parts, "dot", "long dot"),
         )
         pen = dense(both.with_points(both.points * 3 + 1000))
-        thin = thinned(pen, 8.0)
+        thin = thinned(pen, 8.0, max(pen.box[2:]))
         assert len(thin) < len(pen) / 5
         assert len(thin.lengths) == len(pen.lengths), "no stroke is lost, no dot"
         assert (thin.category, thin.key, thin.parts) == (pen.category, pen.key, pen.parts)
@@ -222,37 +196,37 @@ def test_a_dense_drawing_is_thinned_where_it_lies_with_all_its_strokes_and_names
             [sketch.points[sketch.starts], sketch.points[sketch.starts + sketch.lengths - 1]] for sketch in (thin, pen)
         ]
         np.testing.assert_allclose(*ends, rtol=0, atol=0.51 * px)
-        assert thinned(thin, 8.0) is thin
+        assert thinned(thin, 8.0, max(thin.box[2:])) is thin
 
 
-def test_a_drawing_is_left_as_it_is_that_has_few_points_or_far_ones_or_none_to_spare() -> None:
+def test_thinning_leaves_drawings_with_few_or_distant_or_indispensable_points() -> None:
     angles = np.linspace(0, math.tau, DENSE + 1)
     circle = Sketch.from_strokes([100 * np.column_stack([np.cos(angles), np.sin(angles)])])
-    assert thinned(circle, 20.0) is not circle
+    assert thinned(circle, 20.0, max(circle.box[2:])) is not circle
     few = Sketch(circle.points[:DENSE], np.array([DENSE]))
-    assert thinned(few, 20.0) is few
+    assert thinned(few, 20.0, max(few.box[2:])) is few
     apart = math.tau * 127.5 / DENSE  # px between points, if its longer side is 255
     assert thinned(circle, 0.99 * apart) is circle
     assert thinned(circle, 1.01 * apart) is not circle
     corners = np.column_stack([np.arange(200), np.arange(200) % 2 * 4])  # close, and every one is a corner
     wire = Sketch.from_strokes([corners, [(0, 200)]])
-    assert thinned(wire, 20.0) is wire
+    assert thinned(wire, 20.0, max(wire.box[2:])) is wire
     one_place = Sketch(np.full((200, 2), 7.0), np.array([200]))
-    assert thinned(one_place, 20.0) is one_place
+    assert thinned(one_place, 20.0, max(one_place.box[2:])) is one_place
     dots = Sketch(np.random.default_rng(0).random((200, 2)), np.ones(200, np.int64))
-    assert thinned(dots, 20.0) is dots
+    assert thinned(dots, 20.0, max(dots.box[2:])) is dots
 
 
-def test_moves_of_the_pen_in_the_air_do_not_count() -> None:
-    """Close points in strokes that lie far apart are as many too many."""
+def test_thinning_ignores_moves_of_the_pen_in_the_air() -> None:
+    """Strokes of close points are thinned even if they lie far apart."""
     strokes = [[(x + t / 4, 250 * (x % 2) + t / 4) for t in range(20)] for x in range(10)]
     sketch = Sketch.from_strokes(strokes)
     assert np.linalg.norm(np.diff(sketch.points, axis=0), axis=1).mean() > 8
-    assert thinned(sketch, 8.0).lengths.tolist() == [2] * 10
+    assert thinned(sketch, 8.0, max(sketch.box[2:])).lengths.tolist() == [2] * 10
 
 
 def test_drawings_of_quickdraw_and_doodles_are_not_thinned() -> None:
-    """However many points they have: they were simplified once."""
+    """However many points they have: they are simplified already."""
     generator = np.random.default_rng(1)
     for _ in range(20):
         angles = np.cumsum(generator.normal(0, 0.3, 3000))

@@ -1,6 +1,7 @@
 """A bad loss stops the run, a cut or full disk loses nothing, and it is said what is wrong."""
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import sys
 import pytest
 import torch
 from quick_runs import losses, run
+from safetensors import SafetensorError
 
 import gra2seq
 from gra2seq.data.batches import generator, prepare_training
@@ -15,7 +17,8 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
 from gra2seq.models.registry import build
 from gra2seq.models.sketch_model import SketchModel
-from gra2seq.training import checkpoint, manifest
+from gra2seq.system import tensor_files
+from gra2seq.training import manifest
 from gra2seq.training.loop import train
 from gra2seq.training.objectives import Reconstruct
 from gra2seq.training.optimise import NotFinite
@@ -75,7 +78,7 @@ def test_nothing_to_validate_on_is_said_at_once(tmp_path):
 def test_a_checkpoint_cut_short_is_refused(tmp_path, tiny_run, share):
     copy = tmp_path / "copy"
     shutil.copytree(tiny_run, copy)
-    for name in ("model.safetensors", "last.safetensors"):
+    for name in ("model.safetensors", "last.safetensors", "previous.safetensors"):
         data = (copy / name).read_bytes()
         (copy / name).write_bytes(data[: int(len(data) * share)])
     with pytest.raises(UserError, match="damaged or cut short"):
@@ -90,9 +93,9 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
 
     def full(_tensors, path, _metadata=None):
         path.write_bytes(b"half")
-        raise OSError(28, "No space left on device")
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
-    monkeypatch.setattr(checkpoint, "save_file", full)
+    monkeypatch.setattr(tensor_files, "save_file", full)
     with pytest.raises(UserError, match="No space left on device"):
         train(quick(run=str(folder), max_steps=8, save_every=2), resume=True)
     assert (folder / "last.safetensors").read_bytes() == before
@@ -194,10 +197,12 @@ def test_a_damaged_record_is_said_by_name(begun, name, field, value):
 
 def test_a_checkpoint_of_another_version_is_said(begun):
     folder, go_on = begun
-    tensors, state = checkpoint._read(folder / "last.safetensors")
-    checkpoint.save_file(tensors, folder / "last.safetensors", {"state": json.dumps({**state, "mood": "good"})})
-    with pytest.raises(UserError, match=r"last\.safetensors is of another version \(.*'mood'"):
-        go_on()
+    tensors, state = tensor_files.read_tensors(folder / "last.safetensors")
+    odd = [{"mood": "good"}, {"step": "3"}, {"step": math.inf}, {"step": -1}, {"best": math.nan}, {"seconds": [1]}]
+    for change in odd:
+        tensor_files.save_tensors(folder / "last.safetensors", tensors, {**state, **change})
+        with pytest.raises(UserError, match=rf"last\.safetensors is of another version \(.*{min(change)}"):
+            go_on()
 
 
 def test_a_log_that_ends_in_rubbish_is_cut_there(begun, tmp_path):

@@ -16,6 +16,7 @@ from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule
 from gra2seq.errors import UserError
 from gra2seq.folder import pack
+from gra2seq.system.tensor_files import read_tensors
 from gra2seq.training import checkpoint
 from gra2seq.training.checkpoint import Progress
 from gra2seq.training.loop import Stopped, read_metrics, train
@@ -53,7 +54,7 @@ def test_the_validation_loss_falls(tmp_path):
 
 def test_a_time_limit_ends_the_run(tmp_path):
     folder = run(tmp_path / "run", max_steps=500, max_minutes=1e-4, validate_every=500)
-    state = checkpoint._read(folder / "last.safetensors")[1]
+    state = read_tensors(folder / "last.safetensors")[1]
     assert state["finished"]
     assert state["step"] < 500
     assert (folder / "model.safetensors").exists(), "the last step is validated"
@@ -66,7 +67,7 @@ def test_a_time_limit_ends_the_run(tmp_path):
 
 def test_patience_ends_the_run(tmp_path):
     folder = run(tmp_path / "run", max_steps=500, validate_every=2, patience=2, learning_rate=1e-12)
-    state = checkpoint._read(folder / "last.safetensors")[1]
+    state = read_tensors(folder / "last.safetensors")[1]
     assert state["finished"]
     assert state["step"] < 500
 
@@ -249,7 +250,7 @@ def test_stopped_beyond_what_is_now_its_end_it_is_validated_and_finished(tmp_pat
     assert checkpoint.read_progress(tmp_path / "last.safetensors")["finished"]
     assert checkpoint.read_progress(tmp_path / "model.safetensors")["step"] == done
     mean = {name: value.clone() for name, value in gra2seq.load(tmp_path).network.state_dict().items()}
-    kept = checkpoint._read(tmp_path / "last.safetensors")[0]
+    kept = read_tensors(tmp_path / "last.safetensors")[0]
     assert all(
         torch.equal(value, mean[name.removeprefix("average.")]) for name, value in kept.items() if "average" in name
     )

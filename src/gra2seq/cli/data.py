@@ -14,6 +14,7 @@ from gra2seq.cli.common import (
     reply,
     say,
 )
+from gra2seq.errors import UserError, printable
 
 
 @data.command()
@@ -44,6 +45,29 @@ def convert(
     count, written = run_conversion(files, out, simplify=simplify, labels=labels)
     answer = {"sketches": count, "out": str(out), "files": [str(path) for path in written]}
     reply(as_json, answer, f"{count} sketches are in {', '.join(map(str, written[:3]))}")
+
+
+@data.command()
+def verify(
+    stores: Annotated[list[Path], typer.Argument(help="Stores, as `gra2seq data convert` writes them.")],
+    as_json: AsJson = False,
+) -> None:
+    """Read every byte of stores and compare it with their checksums; exit code 2 if one is damaged."""
+    from gra2seq.data.store import Store
+
+    found: list[dict[str, str | int]] = []
+    for path in stores:
+        try:
+            store = Store.open(path)
+            store.verify()
+            found.append({"store": str(path), "sketches": len(store), "problem": ""})
+        except UserError as error:
+            found.append({"store": str(path), "sketches": 0, "problem": str(error)})
+    damaged = [about for about in found if about["problem"]]
+    lines = [printable(str(about["problem"] or f"{about['store']} is sound")) for about in found]
+    reply(as_json, {"sound": not damaged, "stores": found}, "\n".join(lines))
+    if damaged:
+        raise typer.Exit(2)
 
 
 @data.command()

@@ -13,13 +13,17 @@ MAX_CANDIDATES = 64  # memory grows with them
 class DrawingConfig:
     """Passed through `Model`, the commands, the page and the tables; the defaults draw from the code alone."""
 
-    temperature: float = option(0.24, "0 draws the likeliest line, 1 the full variety (released code: 0.24)", at_least=0)
+    temperature: float = option(
+        0.24, "0 draws the likeliest line, 1 the full variety (released code: 0.24)", at_least=0
+    )
     min_pen_temperature: float = option(0.0, "of the pen's states: below it drawings may not end", at_least=0)
     sigma_temperature: str = option(
         "root", "sigma is multiplied by the root of the temperature (Ha and Eck) or by it (released code)",
         choices=("root", "linear"),
     )  # fmt: skip
-    best_of: int = option(1, "drawings of each sketch, of which the nearest to the visible ink is kept", at_least=1, at_most=1024)
+    best_of: int = option(
+        1, "drawings of each sketch, of which the nearest to the visible ink is kept", at_least=1, at_most=1024
+    )
     good_enough: float = option(
         0.0, "longer sides: a first drawing nearer than this to the visible ink is kept at once", at_least=0
     )
@@ -28,6 +32,12 @@ class DrawingConfig:
         at_least=1, at_most=MAX_CANDIDATES,
     )  # fmt: skip
     keep_lines: bool = option(False, "the visible lines of a damaged drawing stay; only the lost region is drawn")
+    infill: int = option(
+        0,
+        "infill decoding: samples of the lost region, of which the best is kept; 0: drawn anew",
+        at_least=0,
+        at_most=1024,
+    )
     repair: bool = option(True, "codes of damaged drawings are repaired, if the model has learnt it")
     seed: int = option(0, "the same seed draws the same sketch", at_least=0, at_most=2**63 - 1)
 
@@ -35,3 +45,10 @@ class DrawingConfig:
     def guided(self) -> bool:
         """Whether the visible ink helps to draw, beside the code."""
         return self.best_of > 1 or self.candidates > 1
+
+    @property
+    def sees(self) -> str:
+        """What a drawing depends on: `infill` (visible rows), `guided` (visible ink) or the `code` alone."""
+        if self.infill:
+            return "infill"
+        return "guided" if self.guided else "code"

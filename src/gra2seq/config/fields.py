@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 import types
 import typing
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from gra2seq.errors import UserError
 
+BOUNDS = (
+    ("at_least", operator.ge, "at least"),
+    ("at_most", operator.le, "at most"),
+    ("above", operator.gt, "more than"),
+    ("below", operator.lt, "less than"),
+)
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
 def option(
     default: Any,
-    help: str,  # noqa: A002  (the name that typer and argparse use)
+    help: str,
     *,
     at_least: float | None = None,
     at_most: float | None = None,
     above: float | None = None,
     below: float | None = None,
     choices: Sequence[str] = (),
-    free: bool = False,
+    free: bool | Literal["budget"] = False,
 ) -> Any:
-    """A dataclass field with its documentation and bounds; a `free` one may change when a run is resumed."""
+    """A dataclass field with its documentation and bounds; a `free` one may change when a run is resumed.
+
+    One that is free as a `budget` says how long a model learns, and of how many weights the best are taken: models that
+    are compared have the same.
+    """
     metadata = {
         "help": help,
         "at_least": at_least,
@@ -35,11 +46,13 @@ def option(
         "choices": tuple(choices),
         "free": free,
     }
-    return dataclasses.field(default=default, metadata={name: value for name, value in metadata.items() if value is not None})
+    return dataclasses.field(
+        default=default, metadata={name: value for name, value in metadata.items() if value is not None}
+    )
 
 
 def convert(name: str, value: Any, kind: Any) -> Any:
-    """A value of YAML or the command line as the field's type: 1 is a float where one is wanted, 1.5 no whole number."""
+    """A value of YAML or the command line as the field's type: 1 is a float where one is wanted, 1.5 is no integer."""
     try:
         if isinstance(kind, types.UnionType):
             return None if value is None else convert(name, value, typing.get_args(kind)[0])
@@ -69,11 +82,6 @@ def check(name: str, value: Any, metadata: typing.Mapping[str, Any]) -> None:
         return
     if not math.isfinite(value):
         raise UserError(f"{name}={value} must be a finite number")
-    for bound, wrong, words in (
-        ("at_least", lambda limit: value < limit, "at least"),
-        ("at_most", lambda limit: value > limit, "at most"),
-        ("above", lambda limit: value <= limit, "more than"),
-        ("below", lambda limit: value >= limit, "less than"),
-    ):
-        if bound in metadata and wrong(metadata[bound]):
+    for bound, fits, words in BOUNDS:
+        if bound in metadata and not fits(value, metadata[bound]):
             raise UserError(f"{name}={value} must be {words} {metadata[bound]:g}")

@@ -38,10 +38,14 @@ class ModelConfig:
     code: int = option(128, "numbers of a code", at_least=1, at_most=65536)
     start_log_variance: float = option(0.0, "of the code; -6 starts with little noise", at_least=-50, at_most=50)
     code_repair: bool = option(False, "a small network corrects the codes of damaged drawings")
-    clusters: int = option(50, "K of eq. 5; 30 for DS1; 0: none, or of rpcl-pix2seq twice the categories", at_least=0, at_most=65536)
+    clusters: int = option(
+        50, "K of eq. 5; 30 for DS1; 0: none, or of rpcl-pix2seq twice the categories", at_least=0, at_most=65536
+    )
     cluster_rate: float = option(0.05, "eta of eq. 5", at_least=0, at_most=1)
     cluster_weight: float = option(0.25, "lambda of eq. 6", at_least=0)
-    cluster_form: str = option("euclidean", "of the clustering term; released code: squared", choices=("euclidean", "squared"))
+    cluster_form: str = option(
+        "euclidean", "of the clustering term; released code: squared", choices=("euclidean", "squared")
+    )
 
     # decoder
     hidden: int = option(1024, "units of the decoder's LSTM", at_least=1, at_most=16384)
@@ -58,4 +62,6 @@ class ModelConfig:
     def check(self) -> None:
         """What no single field can tell."""
         if not 3 <= len(self.channels) <= 9 or min(self.channels) < 1 or max(self.channels) > 8192:
-            raise UserError("channels needs three to nine convolutions of 1 to 8192 channels: blocks are 8 x 8 at least")
+            raise UserError(
+                "channels needs three to nine convolutions of 1 to 8192 channels: blocks are 8 x 8 at least"
+            )

@@ -21,7 +21,9 @@ class PreparationConfig:
                              at_least=1, at_most=100_000)  # fmt: skip
     mask: float = option(0.1, "probability that a patch is wiped in training (released code)", at_least=0, below=1)
     mask_to: float | None = option(None, "each drawing has a rate of its own, from `mask` to this", at_least=0, below=1)
-    rectangle: float = option(0.0, "share of the drawings of training that lose a rectangle instead", at_least=0, at_most=1)
+    rectangle: float = option(
+        0.0, "share of the drawings of training that lose a rectangle instead", at_least=0, at_most=1
+    )
     eraser: float = option(0.0, "share that loses a free-form region instead", at_least=0, at_most=1)
     end: float = option(0.0, "share that loses its end instead", at_least=0, at_most=1)
     given: float = option(0.0, "share whose visible rows are given to the decoder in training", at_least=0, at_most=1)

@@ -24,8 +24,12 @@ class RunConfig:
     start: str = option("", "begin with the weights of another run, or of the model in the package (`package`)")
     modules: tuple[str, ...] = option((), "Python modules that register own models, link rules or formats")
     workers: int = option(1, "processes that prepare batches", at_least=0, at_most=1024, free=True)
-    threads: int = option(0, "of each computing process; 0: as many as there are cores", at_least=0, at_most=1024, free=True)
-    accelerator: str = option("auto", "handed to Fabric", choices=("auto", "cpu", "cuda", "gpu", "mps", "tpu"), free=True)
+    threads: int = option(
+        0, "of each computing process; 0: as many as there are cores", at_least=0, at_most=1024, free=True
+    )
+    accelerator: str = option(
+        "auto", "handed to Fabric", choices=("auto", "cpu", "cuda", "gpu", "mps", "tpu"), free=True
+    )
     devices: int = option(1, "processes, or GPUs", at_least=1, at_most=4096, free=True)
     num_nodes: int = option(1, "machines", at_least=1, at_most=4096, free=True)
     precision: str = option("32-true", "of training", choices=("32-true", "bf16-mixed", "16-mixed"))
@@ -49,5 +53,5 @@ class RunConfig:
             raise UserError("objective=repair-codes trains the code repair, which code_repair=false leaves out")
         if self.training.objective != "reconstruct" and not self.start:
             raise UserError(
-                f"objective={self.training.objective} goes on with a trained model: say which with start=RUN, or package"
+                f"objective={self.training.objective} needs a trained model: say which with start=RUN, or start=package"
             )

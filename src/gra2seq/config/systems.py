@@ -23,7 +23,7 @@ class System:
 # 128 x 128 patches of a 512 canvas, pen of 12 pixels, one convolution less
 _HEALER_CANVAS = {"side": 512, "pen": 12}
 _HEALER_CHANNELS = (8, 32, 64, 128, 256, 512)
-_HEALER = {
+_HEALER: dict[str, dict[str, Any]] = {
     "preparation": _HEALER_CANVAS,
     "model": {"channels": _HEALER_CHANNELS, "links": "drawing-order", "normalise": "none"},
 }
@@ -38,7 +38,10 @@ SYSTEMS: dict[str, System] = {
     "sketch-lattice+": System(
         "Zang et al., AAAI 2023",
         ("lattice patches",),
-        {"preparation": _HEALER_CANVAS, "model": {"channels": _HEALER_CHANNELS, "links": "within-reach", "normalise": "none"}},
+        {
+            "preparation": _HEALER_CANVAS,
+            "model": {"channels": _HEALER_CHANNELS, "links": "within-reach", "normalise": "none"},
+        },
     ),
     "sp-gra2seq": System("Zang et al., AAAI 2023", ("patches",)),
     "dc-gra2seq": System(

@@ -91,7 +91,7 @@ class Batch:
         return len(self.names)
 
     def to(self, device: torch.device) -> Batch:
-        moved = {
+        moved: dict[str, Any] = {
             name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor | Targets | Batch)
         }
         return replace(self, views={name: view.to(device) for name, view in self.views.items()}, **moved)
@@ -186,7 +186,7 @@ def _drift(random: np.random.Generator, count: int, largest: float) -> Doubles:
     steps = random.normal(0, 1, (count, 2)) * (random.uniform(0, largest) * np.sqrt(1 - DRIFT**2))
     for number in range(1, count):
         steps[number] += DRIFT * steps[number - 1]
-    return steps
+    return np.asarray(steps)
 
 
 def _disturb(rows: Floats, inputs: Floats, noise: Doubles) -> None:

@@ -8,28 +8,37 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from gra2seq.data import doodles
-from gra2seq.data.store import VERSION, Indices, Progress, Store, unknown_name, write_store
-from gra2seq.errors import UserError
-from gra2seq.sketch import files
-from gra2seq.sketch.files import Record
+from gra2seq.data.store import Indices, Store
+from gra2seq.data.store_format import CONTENT_VERSION, HEADER, VERSION
+from gra2seq.data.store_writer import Progress, write_store
+from gra2seq.errors import UserError, unknown_name
+from gra2seq.formats import files
+from gra2seq.formats.record import Record
+from gra2seq.formats.registry import readable_suffixes
 from gra2seq.sketch.strokes import BOX, Sketch
 
 VALID_SHARE, TEST_SHARE = 5, 5  # per cent of the drawings that come without a split
 DOODLES = 10_000  # train doodles if no count is given
+VERIFY_BYTES = 500_000_000  # of a cached store: read and compared with its checksums in about 0.2 s
+PICTURES = (".png", ".jpg", ".jpeg")
 WANTED = "name a drawing file, a folder of them, a store, or doodles:1000"
+
+LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -134,7 +143,7 @@ def open_dataset(
     """Open drawings as train, valid and test.
 
     `name` is one of `NAMED`, or choose `categories` yourself; limits are drawings a category. `labels` and
-    `simplify` are those of `files.read`. Drawings that come without a split get one by a hash of their
+    `simplify` are those of `gra2seq.read`. Drawings that come without a split get one by a hash of their
     category and key (of their points, if there is no key): 90 % train, 5 % valid, 5 % test, always the same.
     """
     if name is not None and categories is not None:
@@ -185,13 +194,13 @@ def open_store(
 
     def records() -> Iterator[Record]:
         for path in paths:
-            yield from files.read(path, labels=labels, simplify=files.as_published(path, simplify))
+            yield from files.read_records(path, labels=labels, simplify=files.for_collection(path, simplify))
 
     return _cached(cache, _title(source), key, lambda: with_splits(records()), progress)
 
 
 def is_store(path: Path) -> bool:
-    return path.suffix == ".store" or (path / "store.json").is_file()
+    return path.suffix == ".store" or (path / HEADER).is_file()
 
 
 def drawing_files(sources: Iterable[Path], categories: Sequence[str] | None = None) -> list[Path]:
@@ -209,9 +218,16 @@ def drawing_files(sources: Iterable[Path], categories: Sequence[str] | None = No
 
 
 def _files_in(folder: Path, categories: Sequence[str] | None) -> list[Path]:
-    paths = sorted(path for path in folder.iterdir() if path.name.endswith(files.READABLE) and path.is_file())
+    """The drawing files of a folder. Hidden files are skipped: they may be left from a write that was killed.
+
+    Pictures are taken only where there is nothing else, because beside drawings they are most likely previews.
+    """
+    suffixes = readable_suffixes()
+    shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    paths = sorted(path for path in shown if path.name.lower().endswith(suffixes) and path.is_file())
+    paths = [path for path in paths if not path.name.lower().endswith(PICTURES)] or paths
     if not paths:
-        raise UserError(f"{folder} holds no drawing file ({', '.join(files.READABLE)})")
+        raise UserError(f"{folder} holds no drawing file ({', '.join(suffixes)})")
     by_category: dict[str, list[Path]] = {}
     for path in paths:
         by_category.setdefault(_stem(path), []).append(path)
@@ -226,7 +242,7 @@ def _files_in(folder: Path, categories: Sequence[str] | None) -> list[Path]:
 def with_splits(records: Iterable[Record]) -> Iterator[Record]:
     """Give a split to the drawings that have none."""
     for split, sketch in records:
-        yield split or hashed_split(sketch), sketch
+        yield Record(split or hashed_split(sketch), sketch)
 
 
 def hashed_split(sketch: Sketch) -> str:
@@ -258,7 +274,7 @@ def _doodle_store(source: str, categories: Sequence[str], cache: Path, progress:
         for number, (split, many) in enumerate(counts.items()):
             own_seed = len(counts) * seed + number
             for sketch in doodles.doodles(many, categories=categories, seed=own_seed):
-                yield split, sketch
+                yield Record(split, sketch)
 
     total = sum(counts.values())
     report = (lambda done, _: progress(done, total)) if progress else None
@@ -277,45 +293,44 @@ def _cached(
     progress: Progress | None,
 ) -> Store:
     """The store made of `records`, made only if the cache has no sound one with this key."""
-    digest = hashlib.sha256(json.dumps([VERSION, *key]).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(json.dumps([VERSION, CONTENT_VERSION, *key]).encode()).hexdigest()[:16]
     target = cache / f"{re.sub(r'[^A-Za-z0-9_-]+', '-', title)[:40]}-{digest}.store"
-    if sound := _sound_store(target):
-        return sound
-    with _only_one(target):
-        if sound := _sound_store(target):  # another process made it meanwhile
-            return sound
-        shutil.rmtree(target, ignore_errors=True)  # damaged: it is only a copy
-        for left_over in cache.glob(f".{target.name}.*"):  # of a process that was killed while it wrote
-            shutil.rmtree(left_over, ignore_errors=True)
+    with suppress(UserError):
+        return _open_cached(target)
+    with _locked(target):
+        if target.exists():  # made by another process meanwhile, or damaged: then it is only a copy
+            try:
+                return _open_cached(target)
+            except UserError:
+                LOGGER.warning("the cached store %s cannot be used and is rebuilt", target)
+                shutil.rmtree(target, ignore_errors=True)
         return write_store(target, records(), progress=progress)
 
 
-def _sound_store(path: Path) -> Store | None:
-    try:
-        return Store.open(path)
-    except UserError:
-        return None
+def _open_cached(path: Path) -> Store:
+    """A store of the cache; verified at once if that is quick, so that a damaged one is rebuilt before it is used."""
+    store = Store.open(path)
+    if store.nbytes <= VERIFY_BYTES:
+        store.verify_blocks()
+    return store
 
 
 @contextmanager
-def _only_one(target: Path) -> Iterator[None]:
+def _locked(target: Path) -> Iterator[None]:
     """Of two processes that want the same store, the second waits. A killed one holds no lock."""
-    try:
-        import fcntl
-    except ImportError:  # not on Windows: there both build, and the second to finish is told so
-        yield
-        return
+    lock = FileLock(target.with_suffix(".lock"))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        lock = target.with_suffix(".lock").open("w")
+        lock.acquire()
     except OSError as error:
         raise UserError(
             f"cannot write to the cache {target.parent} ({error.strerror}): "
             "set XDG_CACHE_HOME to a place you may write to"
         ) from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def _fingerprint(path: Path) -> tuple[str, int, int]:
@@ -337,7 +352,7 @@ def _title(source: str | Path | Sequence[str | Path]) -> str:
 
 def _stem(path: Path) -> str:
     """File name without its suffixes; dots inside a category's name stay."""
-    for suffix in sorted(files.READABLE, key=len, reverse=True):
-        if path.name.endswith(suffix):
-            return path.name.removesuffix(suffix)
+    for suffix in sorted(readable_suffixes(), key=len, reverse=True):
+        if path.name.lower().endswith(suffix):
+            return path.name[: -len(suffix)]
     return path.stem if path.suffix == ".store" else path.name

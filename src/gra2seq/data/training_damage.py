@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def band(path: Doubles, radius: float, corners: int = 12) -> Region:
     if len(path) == 1:
         path = np.repeat(path, 2, axis=0)
     rings = []
-    for start, stop in zip(path[:-1], path[1:], strict=True):
+    for start, stop in pairwise(path):
         way = np.arctan2(*(stop - start)[::-1])
         turn = np.linspace(0, np.pi, corners // 2 + 1) + np.pi / 2 + way
         arc = radius * np.stack([np.cos(turn), np.sin(turn)], axis=1)

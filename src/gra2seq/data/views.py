@@ -12,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gra2seq.data.blocks import Blocks
@@ -23,8 +24,6 @@ from gra2seq.sketch.lattice import MAX_POINTS, lattice_centres, visible_points
 from gra2seq.sketch.patches import Centres, crop, on_canvas
 from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
 from gra2seq.sketch.strokes import BOX, DOWN, END, UP, Doubles, Floats, Ints
-
-
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +113,14 @@ class PatchView:
         if self.cells:
             return lattice_centres(pixels, self.canvas, self.cells)
         if self.dense:
-            points = centre_points(densified(damage.visible, DENSE * damage.side))
+            points: NDArray[np.floating] = centre_points(densified(damage.visible, DENSE * damage.side))
         else:
             points = centre_points(damage.visible) if damage.centres is None else damage.centres
         if not self.spread:
             points = points[: self.nodes]
         centres = on_canvas(damage.normalised(points), self.canvas)
         centres = centres[_has_ink(pixels, centres, self.canvas)]
-        return centres[evenly(len(centres), self.nodes)]
+        return np.asarray(centres[evenly(len(centres), self.nodes)])
 
     def __call__(self, seen: Seen) -> PatchInput:
         count, slots = len(seen.damages), self.slots
@@ -212,7 +211,7 @@ class ClassifierView:
     side: int
 
     def __call__(self, seen: Seen) -> Tensor:
-        changes = seen.generators or [None] * len(seen.damages)
+        changes: Sequence[np.random.Generator | None] = seen.generators or [None] * len(seen.damages)
         drawn = [picture(one.visible, self.side, change) for one, change in zip(seen.damages, changes, strict=True)]
         return torch.from_numpy(np.stack(drawn))
 
@@ -260,5 +259,3 @@ def stroke_rows(points: Doubles, lengths: Ints, scale: float, length: int) -> Fl
     rows[last, DOWN], rows[last, UP] = 0, 1
     rows[1 + count :, END] = 1
     return rows
-
-

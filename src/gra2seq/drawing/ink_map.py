@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 
 from gra2seq.sketch.canvas import Pixels
-from gra2seq.sketch.distance import visible_points
 from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.distance import visible_points
 from gra2seq.sketch.region import Flags
 from gra2seq.sketch.strokes import Doubles, Ints
 

@@ -26,7 +26,8 @@ def open_ends(damage: Damage) -> Doubles:
     """(n, 2) ends of visible strokes at the border of the lost region, where lines must go on."""
     visible = damage.visible
     ends = visible.points[np.unique(np.concatenate([visible.starts, visible.starts + visible.lengths - 1]))]
-    return ends.astype(np.float64)[damage.lost.distance(ends.astype(np.float64)) <= AT_BORDER * damage.side]
+    places: Doubles = ends.astype(np.float64)
+    return np.asarray(places[damage.lost.distance(places) <= AT_BORDER * damage.side])
 
 
 def _joined(taken: list[Piece], ends: Doubles, reach: float) -> list[Doubles]:

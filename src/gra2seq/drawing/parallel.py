@@ -1,6 +1,6 @@
-"""Many sketches healed in shares, each by a process of its own: on a CPU faster than one process with all cores.
+"""Many sketches healed by several processes: on a CPU faster than one process with all cores.
 
-Between the large products of a drawing lie many small steps that one core does alone, while the others wait.
+Between the large products of a drawing lie many small steps that run on one core while the others wait.
 """
 
 from __future__ import annotations
@@ -14,121 +14,122 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gra2seq.errors import UserError
-from gra2seq.memory import keep_freed_memory, look_for_rings_seldom
-from gra2seq.processes import Beside, cores, ctrl_c_waits, start
 from gra2seq.sketch.strokes import Sketch
+from gra2seq.system.memory import keep_freed_memory, tune_garbage_collector
+from gra2seq.system.processes import Worker, available_cores, ctrl_c_blocked, start_worker
 
-if TYPE_CHECKING:  # torch comes in when the other processes are on their way
+if TYPE_CHECKING:  # torch is imported when the other processes have been started
     from gra2seq.model import Model
 
-LEAST = 250  # drawings that a process is worth: it needs seconds to begin
-MOST_JOBS = 8  # unless more are asked for: each holds the model, and what it encodes
-TELL_EVERY = 0.3  # seconds
+MIN_DRAWINGS = 250  # that a process is worth: it needs seconds to start
+MAX_JOBS = 8  # unless more are asked for: each holds the model, and what it encodes
+REPORT_EVERY = 0.3  # seconds
 
 
 def jobs_for(drawings: int) -> int:
-    """How many processes heal so many drawings soonest."""
-    return max(min(cores(), MOST_JOBS, drawings // LEAST), 1)
+    """The number of processes that heal so many drawings soonest."""
+    return max(min(available_cores(), MAX_JOBS, drawings // MIN_DRAWINGS), 1)
 
 
-class Shares:
-    """While it is entered, all shares but the first are healed by processes; `heal` heals the first and waits.
+class ParallelHealer:
+    """While it is entered, all parts but the first are healed by worker processes; `heal` heals the first and waits.
 
-    What a sketch becomes does not depend on its share, but for what `Model.draw` says of roundings. `how` are arguments
-    of `Model.heal` that are the same for all sketches: no `draws`, no holes of each one's own.
+    What a sketch becomes does not depend on its part, but for rounding. `options` are arguments of `Model.heal` that
+    are the same for all sketches.
     """
 
-    def __init__(self, model: Path | None, sketches: Sequence[Sketch], jobs: int, **how: Any) -> None:
-        self.how, self.samples = how, how.get("samples", 1)
+    def __init__(self, model: Path | None, sketches: Sequence[Sketch], jobs: int, **options: Any) -> None:
+        self.options, self.samples = options, options.get("samples", 1)
         self.jobs = min(jobs, len(sketches))
-        self.threads = max(cores() // max(self.jobs, 1), 1)
+        self.threads = max(available_cores() // max(self.jobs, 1), 1)
         self.model, self.sketches = model, sketches
-        self.others: list[Beside] = []
+        self.workers: list[Worker] = []
 
-    def __enter__(self) -> Shares:
-        if self.jobs <= 1:  # nobody is begun, and nothing is paid for it
+    def __enter__(self) -> ParallelHealer:
+        if self.jobs <= 1:
             return self
         with ExitStack() as stack:
-            stack.push(self)  # if one cannot be started, or a Ctrl-C has waited, the others end
-            with ctrl_c_waits():
+            stack.push(self)  # if one cannot be started, or a Ctrl-C was delayed, the others are ended
+            with ctrl_c_blocked():
                 for number in range(1, self.jobs):
-                    self._begin(number)
+                    self._start(number)
             stack.pop_all()
         return self
 
-    def _begin(self, number: int) -> None:
+    def _start(self, number: int) -> None:
         try:
-            other = start(_heal, self.model, self.threads, self.how)
+            worker = start_worker(_heal, self.model, self.threads, self.options)
         except OSError as error:
-            raise UserError(f"no process for share {number + 1} of {self.jobs} ({error}): give --jobs 1") from error
-        self.others.append(other)
-        other.tell(self.sketches[number :: self.jobs])
+            raise UserError(f"no process for part {number + 1} of {self.jobs} ({error}): give --jobs 1") from error
+        self.workers.append(worker)
+        worker.send(self.sketches[number :: self.jobs])
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for other in self.others:
-            other.process.kill()
-            other.process.join()
-            other.said.close()
+        for worker in self.workers:
+            worker.process.kill()
+            worker.process.join()
+            worker.connection.close()
 
     def heal(self, model: Model, progress: Callable[[int, int], None] = lambda *_: None) -> list[Sketch]:
         """All sketches, healed, in their order."""
-        if not self.others:
-            return model.heal(self.sketches, progress=progress, **self.how)
+        if not self.workers:
+            return model.heal(self.sketches, progress=progress, **self.options)
         import torch
 
         total, done = len(self.sketches) * self.samples, [0] * self.jobs
         healed: dict[int, list[Sketch]] = {}
 
-        def listen(own: int, _of: int) -> None:
+        def report(own: int, _total: int) -> None:
             done[0] = own
-            for number, other in self._at_work(healed):
-                self._hear(number, other, done, healed)
+            for number, worker in self._running(healed):
+                self._receive(number, worker, done, healed)
             progress(sum(done), total)
 
         before = torch.get_num_threads()
         torch.set_num_threads(self.threads)
         try:
-            healed[0] = model.heal(self.sketches[:: self.jobs], progress=listen, **self.how)
+            healed[0] = model.heal(self.sketches[:: self.jobs], progress=report, **self.options)
         finally:
             torch.set_num_threads(before)
         while len(healed) < self.jobs:
-            wait([end for _, one in self._at_work(healed) for end in (one.said, one.process.sentinel)], TELL_EVERY)
-            listen(done[0], total)
+            ends = [end for _, one in self._running(healed) for end in (one.connection, one.process.sentinel)]
+            wait(ends, REPORT_EVERY)
+            report(done[0], total)
         every: list[Sketch] = [healed[0][0]] * total
         for number, part in healed.items():
             for sample in range(self.samples):
                 every[number * self.samples + sample :: self.jobs * self.samples] = part[sample :: self.samples]
         return every
 
-    def _at_work(self, healed: Container[int]) -> list[tuple[int, Beside]]:
-        return [(number, other) for number, other in enumerate(self.others, 1) if number not in healed]
+    def _running(self, healed: Container[int]) -> list[tuple[int, Worker]]:
+        return [(number, worker) for number, worker in enumerate(self.workers, 1) if number not in healed]
 
-    def _hear(self, number: int, other: Beside, done: list[int], healed: dict[int, list[Sketch]]) -> None:
-        """How far a share is, or all of it. What went wrong there goes wrong here."""
-        over = not other.process.is_alive()  # asked before it is heard, so that its last word is
-        for said in other.heard():
-            if isinstance(said, UserError):
-                raise said
-            if isinstance(said, int):
-                done[number] = said
+    def _receive(self, number: int, worker: Worker, done: list[int], healed: dict[int, list[Sketch]]) -> None:
+        """Take a worker's messages: how far it is, its drawings, or an error."""
+        ended = not worker.process.is_alive()  # asked before its messages are read, so that the last one is among them
+        for message in worker.messages():
+            if isinstance(message, UserError):
+                raise message
+            if isinstance(message, int):
+                done[number] = message
             else:
-                healed[number], done[number] = said, len(said)
-        if over and number not in healed:
+                healed[number], done[number] = message, len(message)
+        if ended and number not in healed:
             raise UserError(
-                f"the process that heals share {number + 1} of {self.jobs} ended with {other.ending}: give --jobs 1, "
+                f"the process of part {number + 1} of {self.jobs} ended with {worker.exit_reason}: give --jobs 1, "
                 "or fewer, if it lacked memory"
             )
 
 
-def _heal(model: Path | None, threads: int, how: dict[str, Any], told: Connection) -> None:
-    """What a process does: it hears its share, tells how far it is, then all it has healed, or what is wrong."""
+def _heal(model: Path | None, threads: int, options: dict[str, Any], connection: Connection) -> None:
+    """A worker: receives its sketches, reports how far it is, then sends all it has healed, or what is wrong."""
     keep_freed_memory()
-    look_for_rings_seldom()
+    tune_garbage_collector()
     try:
-        sketches = told.recv()
-    except (EOFError, ConnectionError):  # the command is gone
+        sketches = connection.recv()
+    except (EOFError, ConnectionError):  # the command has ended
         return
     import torch
 
@@ -137,14 +138,14 @@ def _heal(model: Path | None, threads: int, how: dict[str, Any], told: Connectio
     torch.set_num_threads(threads)
     last = time.monotonic()
 
-    def progress(done: int, _of: int) -> None:
+    def progress(done: int, _total: int) -> None:
         nonlocal last
-        if time.monotonic() - last > TELL_EVERY:
+        if time.monotonic() - last > REPORT_EVERY:
             last = time.monotonic()
-            told.send(done)
+            connection.send(done)
 
-    with suppress(ConnectionError):  # the command is gone: nobody waits for it
+    with suppress(ConnectionError):  # the command has ended
         try:
-            told.send(load(model).heal(sketches, progress=progress, **how))
+            connection.send(load(model).heal(sketches, progress=progress, **options))
         except UserError as error:
-            told.send(error)
+            connection.send(error)

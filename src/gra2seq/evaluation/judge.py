@@ -15,7 +15,7 @@ from gra2seq.models.registry import preparation_of
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Ints, Sketch
-from gra2seq.training.checkpoint import WEIGHTS, load_weights
+from gra2seq.training.checkpoint import WEIGHTS, load_network
 from gra2seq.training.manifest import scale_of
 
 BATCH = 16  # pictures that stay in the cache from layer to layer
@@ -47,6 +47,5 @@ def load_judge(path: str | Path) -> Judge:
     config, categories = read_folder(folder)
     if config.model.name != CLASSIFIER:
         raise UserError(f"{path} holds {config.model.name}, not a judge: train one with `model: {CLASSIFIER}`")
-    network = SketchANet(len(categories))
-    load_weights(folder / WEIGHTS, network)
+    network = load_network(folder / WEIGHTS, lambda: SketchANet(len(categories)))
     return Judge(network, preparation_of(config, scale_of(folder), categories))

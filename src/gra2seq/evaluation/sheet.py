@@ -9,11 +9,11 @@ from xml.sax.saxutils import escape
 
 import cv2
 
-from gra2seq.sketch.picture import Picture, contact_sheet, write_png
+from gra2seq.formats.svg.elements import NAMESPACE
+from gra2seq.formats.svg.writer import NOT_XML, write_svg
+from gra2seq.sketch.render import Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.sketch.svg import NOT_XML, write_svg
-from gra2seq.sketch.svg_tree import NAMESPACE
-from gra2seq.whole import whole_file
+from gra2seq.system.atomic_files import atomic_write
 
 CELL, GAP = 160, 10  # in pixels
 
@@ -25,7 +25,7 @@ def write_sheet(path: Path, rows: Cells, titles: Sequence[str], labels: Sequence
     titles, labels = ([NOT_XML.sub("?", word) for word in words] for words in (titles, labels))
     png, svg = (path.with_name(path.name + suffix) for suffix in (".png", ".svg"))
     write_png(png, contact_sheet(rows, CELL, titles, labels or None))
-    with whole_file(svg) as temporary:
+    with atomic_write(svg) as temporary:
         temporary.write_text(svg_sheet(rows, titles, labels), encoding="utf-8")
     return [png, svg]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import nn
 
+from gra2seq.config.model import ModelConfig
 from gra2seq.data.batches import Batch
 from gra2seq.models.sketch_model import Code, Encoding, Painting, SketchModel, build_decoder
 from gra2seq.nn.gaussian import RisingWeight
 from gra2seq.nn.gaussian_mixture import GaussianMixture
 from gra2seq.nn.picture_cnn import PictureCNN, rpcl_cnn
-from gra2seq.config.model import ModelConfig
 
 KL_LAG, KL_RATE = 0.999, 0.9999  # the mixture KL's weight rises as 1 - 0.999 x 0.9999^step
 PICTURE_WEIGHT = 0.5

@@ -10,7 +10,6 @@ from gra2seq.data.batches import Batch
 from gra2seq.errors import UserError
 from gra2seq.nn.picture_cnn import keep_size
 
-
 HIDDEN = 512  # of its two hidden layers; a random number for each drops it or not
 SIDE = 225  # pixels of the pictures it sees
 
@@ -55,6 +54,7 @@ class SketchANet(nn.Module):
         return logits
 
     def forward(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        assert batch.labels is not None
         logits = self.logits(batch.views["picture"], batch.noise if self.training else None)
         right = (logits.argmax(dim=-1) == batch.labels).float().mean()
         return {"category": F.cross_entropy(logits, batch.labels)}, {"accuracy": right}

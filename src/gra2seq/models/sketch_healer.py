@@ -29,7 +29,8 @@ class FreeGraph(nn.Module):
 
     def forward(self, batch: Batch) -> Encoding:
         graph: Graph = self.graph(batch.views["patches"])
-        return Encoding(*self.code(graph.feature), figures=graph.figures())
+        mean, log_variance = self.code(graph.feature)
+        return Encoding(mean, log_variance, figures=graph.figures())
 
 
 class Perception(nn.Module):

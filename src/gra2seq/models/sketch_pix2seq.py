@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import nn
 
+from gra2seq.config.model import ModelConfig
 from gra2seq.data.batches import Batch
 from gra2seq.models.sketch_model import Code, Encoding, SketchModel, build_decoder
 from gra2seq.nn.picture_cnn import PictureCNN, pix2seq_cnn
-from gra2seq.config.model import ModelConfig
 
 
 class FreePicture(nn.Module):

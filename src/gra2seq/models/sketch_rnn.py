@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from gra2seq.config.model import ModelConfig
 from gra2seq.data.batches import Batch
 from gra2seq.data.views import StrokeInput
 from gra2seq.models.sketch_model import Code, Encoding, SketchModel, build_decoder
+from gra2seq.nn.distributed import total
 from gra2seq.nn.gaussian import RisingWeight, standard_kl
 from gra2seq.nn.stroke_encoder import StrokeEncoder
-from gra2seq.nn.distributed import total
-from gra2seq.config.model import ModelConfig
 
 KL_WEIGHT = 0.5
 KL_FREE = 0.20  # a KL below this costs nothing

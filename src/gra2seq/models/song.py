@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from gra2seq.config.model import ModelConfig
 from gra2seq.data.batches import Batch, Targets
 from gra2seq.models.sketch_model import (
     Code,
@@ -20,10 +21,9 @@ from gra2seq.models.sketch_model import (
     sampled,
 )
 from gra2seq.models.sketch_rnn import KL, GaussianStrokes
-from gra2seq.nn.stroke_decoder import StrokeDecoder
 from gra2seq.nn.picture_cnn import PictureCNN, PicturePainter, song_cnn
+from gra2seq.nn.stroke_decoder import StrokeDecoder
 from gra2seq.nn.stroke_encoder import StrokeEncoder
-from gra2seq.config.model import ModelConfig
 
 
 class GaussianPicture(nn.Module):

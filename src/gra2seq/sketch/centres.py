@@ -10,6 +10,7 @@ NODES = 20  # M of the paper: patches of a sketch, without the whole view
 SEGMENTS_PER_PATCH = 4  # a centre at a stroke's first point, then after every 4th drawn segment (released code)
 DENSE = 0.1  # longest segment of `densified` strokes, of the longer side: then no gap is wider than a patch of 0.4
 
+
 def centre_points(sketch: Sketch) -> Floats:
     """(n, 2) patch centres in drawing order, in the sketch's units: the released code's rule.
 
@@ -35,7 +36,9 @@ def densified(sketch: Sketch, longest: float) -> Sketch:
     segment = np.repeat(np.arange(len(parts)), parts)
     share = (np.arange(len(segment)) - np.repeat(np.cumsum(parts) - parts, parts)) / parts[segment]
     dense = np.concatenate([points[:-1][segment] + share[:, None] * move[segment], points[-1:]])
-    extra = np.add.reduceat(np.append(parts - 1, 0), sketch.starts)  # a stroke's last point begins no segment of its own
+    extra = np.add.reduceat(
+        np.append(parts - 1, 0), sketch.starts
+    )  # a stroke's last point begins no segment of its own
     return Sketch(dense, sketch.lengths + extra, sketch.category, sketch.key, sketch.parts)
 
 

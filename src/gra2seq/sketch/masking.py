@@ -17,31 +17,33 @@ from safetensors.numpy import save_file
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas, Pixels, draw, lost_on
 from gra2seq.sketch.centres import NODES, centre_points
-from gra2seq.sketch.damage import Damage, mask
+from gra2seq.sketch.damage import MASKED_SIDE, Damage, mask
 from gra2seq.sketch.lattice import VIEW, visible_points
 from gra2seq.sketch.patches import on_canvas, window
+from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.whole import whole_file
+from gra2seq.system.atomic_files import atomic_write
 
 # The paper's letters: (a) and (b) damage patches, (c) and (d) SketchLattice's points.
 APPROACHES = {"a": "wipe-then-crop", "b": "crop-by-turns", "c": "drop-points", "d": "wipe-then-lattice"}
 
 
 def crop_by_turns(sketch: Sketch, canvas: Canvas, noise: NDArray[np.floating], probability: float) -> Pixels:
-    """(b) SketchHealer's: cropping and wiping by turns in drawing order; the canvas as its patches show it.
+    """(b) SketchHealer's: cropping and wiping by turns in drawing order; what the whole view and the patches show.
 
     A patch that is cropped before an overlapping one is wiped still shows what that one hides.
     """
     whole = Damage.none(sketch)
     pixels, seen = draw(whole, canvas), np.zeros((canvas.padded, canvas.padded), np.uint8)
-    first = centre_points(sketch)[:NODES]
+    first, half = centre_points(sketch)[:NODES].astype(np.float64), MASKED_SIDE * whole.side / 2
     for number, centre in enumerate(on_canvas(whole.normalised(first), canvas)):
         if noise[number] < probability:
-            one = np.where(np.arange(len(first)) == number, 0.0, 1.0)  # masks this patch alone
-            lost_on(mask(sketch, one, 0.5), canvas).paint(pixels, 0)
+            wiped = Region(np.concatenate([first[number] - half, first[number] + half])[None])
+            lost_on(Damage(sketch, wiped, sketch.box), canvas).paint(pixels, 0)
         else:
             seen[window(centre, canvas)] |= pixels[window(centre, canvas)]
-    return seen
+    shown: Pixels = seen | pixels
+    return shown
 
 
 def drop_points(sketch: Sketch, noise: NDArray[np.floating], probability: float) -> NDArray[np.int64]:
@@ -73,7 +75,7 @@ class MaskNoise:
         return MaskNoise(random.random((sketches, NODES), dtype=np.float32), seed)
 
     def save(self, path: str | Path) -> None:
-        with whole_file(path) as temporary:
+        with atomic_write(path) as temporary:
             save_file({"numbers": self.numbers}, temporary, {"seed": str(self.seed)})
 
     @staticmethod
@@ -83,5 +85,3 @@ class MaskNoise:
                 return MaskNoise(file.get_tensor("numbers"), int(file.metadata()["seed"]))
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path} does not hold mask noise ({error}): make it anew") from error
-
-

@@ -1,69 +1,73 @@
-"""QuickDraw's simplification: align, scale to 255, resample at 1 px, Ramer-Douglas-Peucker, round.
+"""QuickDraw's simplification, point for point as Google's own.
 
-The recipe is Google's (https://github.com/googlecreativelab/quickdraw-dataset#simplified-drawing-files-ndjson).
-All strokes of a drawing are worked on at once in whole arrays, so 100,000 points take a fraction of a second
-whether they lie in one stroke or in 100,000. OpenCV's `approxPolyDP` is not used: after the splitting it
-removes further vertices on almost straight lines, which RDP does not.
+Google describes its simplification in one paragraph
+(https://github.com/googlecreativelab/quickdraw-dataset#simplified-drawing-files-ndjson) but never published the
+program. The details below were found by comparison with drawings whose raw and official forms are both known
+(docs/reference/quickdraw-simplification.md). Everything is computed in double precision, in this order:
+
+1. Move: subtract the smallest x and the smallest y of the drawing.
+2. Scale: multiply by 255, then divide by the longer side of the drawing. Both axes share the scale.
+3. Resample: a point after every whole pixel walked along a stroke, counted from its first point. Distance carries
+   over from one segment to the next. The point at share s of a segment from a to b is (1 - s) a + s b. The last
+   point of the stroke is added; its other original points are dropped.
+4. Ramer-Douglas-Peucker: between two kept points, keep the one farthest from the infinite line through them (from
+   the point, if both coincide) if it is more than 2 px away; the first, if several are equally far. Repeat.
+5. Round to whole numbers, halves to the even neighbour. Nothing is merged afterwards.
+6. A stroke that is left with one point, a dot, is written as two equal points.
+
+The formulas look interchangeable with simpler ones, and are not: on a straight segment parallel to the chord all
+resampled points are equally far away, and the rounding error of the last bit decides which of them is kept. With
+mathematically equal formulas one drawing in twenty differs from Google's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gra2seq.sketch.strokes import Ints, Sketch
+from gra2seq.sketch.strokes import Doubles, Ints, Sketch
 
 SIDE = 255.0  # px, the longer side of a simplified drawing
 SPACING = 1.0  # px between resampled points
 EPSILON = 2.0  # px, the largest distance that RDP lets a dropped point have
-DENSE = 80  # points; drawings of fewer are left as they are: 20 patches reach as far
-SPARE = 2 / 3  # of its points is what a drawing may keep to count as simplified (QuickDraw's keep 0.8 or more)
+MAX_SAMPLES = 500_000  # resampled points of a drawing (the longest of 8,878 real ones has 36,000); see `resample`
 MAX_LEVELS = 100  # of RDP; drawings need about 2 log2(points), only a contrived zigzag needs more
 
-Doubles = NDArray[np.float64]
+DENSE = 80  # points; drawings with fewer are never thinned: the 20 patches of a model reach as far
+SPARE = 2 / 3  # thinning must drop at least a third of the points (of QuickDraw's drawings it drops 0.2 or less)
+
+Distance = Callable[[Doubles, Doubles, Doubles, Ints], Doubles]
 
 
 def quickdraw_simplify(sketch: Sketch, epsilon: float = EPSILON) -> Sketch:
-    """The drawing as QuickDraw would have published it: whole numbers in 0..255, top left at 0, few points.
+    """The drawing as QuickDraw would have published it: whole numbers in 0..255, top left at 0, dots as two points.
 
-    Strokes, their order and all names stay. A drawing without extent becomes dots at (0, 0).
+    Strokes, their order and all names stay. A sketch holds single precision, which moves a vertex in 0.5 % of the raw
+    drawings (those with fractional coordinates); readers of files therefore call `quickdraw_points` on doubles.
     """
-    points = sketch.points.astype(np.float64)
-    points -= points.min(axis=0)
+    points, lengths = quickdraw_points(sketch.points, sketch.lengths, epsilon)
+    return Sketch(points.astype(np.float32), lengths, sketch.category, sketch.key, sketch.parts)
+
+
+def quickdraw_points(points: NDArray[Any], lengths: Ints, epsilon: float = EPSILON) -> tuple[Doubles, Ints]:
+    """Simplify strokes as Google does: points (P, 2) and points per stroke (S,) in, the same two out, fewer points.
+
+    A drawing without extent becomes dots at (0, 0).
+    """
+    points = np.asarray(points, dtype=np.float64)
+    points = points - points.min(axis=0)
     side = points.max()
     if side > 0:
-        points *= SIDE / side
-    points, lengths = resample(points, sketch.lengths, SPACING, thin=True)
-    keep = rdp(points, lengths, epsilon)
-    lengths = np.add.reduceat(keep.astype(np.int64), _starts(lengths))
-    return Sketch(np.rint(points[keep]).astype(np.float32), lengths, sketch.category, sketch.key, sketch.parts)
-
-
-def simplify_in_place(sketch: Sketch) -> Sketch:
-    """As few points as `quickdraw_simplify` leaves, but where the drawing lies and in its own units."""
-    left, top, width, height = sketch.box
-    simple = quickdraw_simplify(sketch)
-    return simple.with_points(simple.points * (max(width, height) / SIDE) + (left, top))
-
-
-def thinned(sketch: Sketch, step: float, side: float) -> Sketch:
-    """The drawing with fewer points, if they lie closer than `step` px on average and it can do with fewer.
-
-    `side` is the longer side of the frame that spans 255 px.
-
-    As a pen or a mouse tells them, points are many times as many as a drawing has in QuickDraw, and patches are cut
-    at every fourth: those of a model that learnt from few points would all lie at the beginning.
-    """
-    if len(sketch) <= DENSE:
-        return sketch
-    moves = np.linalg.norm(np.diff(sketch.points.astype(np.float64), axis=0), axis=1)
-    drawn = np.delete(moves, np.cumsum(sketch.lengths)[:-1] - 1)
-    if side == 0 or len(drawn) == 0 or drawn.mean() * SIDE / side >= step:
-        return sketch
-    simple = simplify_in_place(sketch)
-    return simple if len(simple) < SPARE * len(sketch) else sketch
+        points = points * SIDE / side
+    path = np.linalg.norm(np.diff(points, axis=0), axis=1).sum()
+    samples, counts = resample(points, lengths, thin=path / SPACING > MAX_SAMPLES)
+    keep = rdp(samples, counts, epsilon)
+    kept = _kept_per_stroke(keep, counts)
+    copies = np.where(kept == 1, 2, 1)  # a dot is written twice
+    return np.repeat(np.rint(samples[keep]), np.repeat(copies, kept), axis=0), kept * copies
 
 
 def resample(
@@ -71,43 +75,33 @@ def resample(
 ) -> tuple[Doubles, Ints]:
     """Points every `spacing` along each stroke from its first point on, and its last point.
 
-    `thin` leaves out those between the first and the last on one straight segment. The distance to a line is
-    largest at an end of a segment, so RDP finds the same points without them, and a long zigzag
+    `thin` keeps only the first and the last of the new points on each segment. The distance to a line is largest at
+    an end of a segment, so RDP finds the same vertices, except where points are equally far; and a long zigzag
     (100,000 segments across the canvas are 25 million points at 1 px) stays small.
     """
     points = np.asarray(points, dtype=np.float64)
     stroke = np.repeat(np.arange(len(lengths)), lengths)
-    step = np.diff(points, axis=0)
-    step[stroke[1:] != stroke[:-1]] = 0  # the pen is in the air
-    size = np.hypot(step[:, 0], step[:, 1])
-    # Distance walked since the start of the stroke, in spacings, at both ends of every segment.
-    walked = np.concatenate([[0.0], np.cumsum(size)]) / spacing
-    walked -= walked[_starts(lengths)][stroke]
+    step = _steps(points, stroke)
+    size = np.sqrt(step[:, 0] * step[:, 0] + step[:, 1] * step[:, 1]) / spacing
+    walked = _walked(size, lengths)
     drawn = np.flatnonzero(size)
-    begin, end = walked[drawn], walked[drawn + 1]
-    first = np.ceil(begin)
-    count = np.maximum(np.ceil(end) - first, 0).astype(np.int64)  # whole numbers in [begin, end)
-    taken = np.minimum(count, 2) if thin else count
-    segment = np.repeat(np.arange(len(drawn)), taken)
-    nth = np.arange(len(segment)) - np.repeat(np.cumsum(taken) - taken, taken)
-    if thin:
-        nth = np.where(nth == 1, count[segment] - 1, nth)
-    along = (first[segment] + nth - begin[segment]) * spacing / size[drawn][segment]
-    samples = points[drawn][segment] + along[:, None] * step[drawn][segment]
-    per_stroke = np.bincount(stroke[drawn][segment], minlength=len(lengths)).astype(np.int64)
-    last = _starts(lengths) + lengths - 1
-    return np.insert(samples, np.cumsum(per_stroke), points[last], axis=0), per_stroke + 1
+    segment, position = _whole_numbers(walked[drawn], walked[drawn + 1], thin)
+    begin = drawn[segment]
+    share = ((position - walked[begin]) / size[begin])[:, None]
+    samples = (1 - share) * points[begin] + share * points[begin + 1]
+    return _with_last_points(samples, stroke[begin], points, lengths)
 
 
-def rdp(points: NDArray[Any], lengths: Ints, epsilon: float = EPSILON) -> NDArray[np.bool_]:
+def rdp(
+    points: NDArray[Any], lengths: Ints, epsilon: float = EPSILON, distance: Distance | None = None
+) -> NDArray[np.bool_]:
     """Ramer-Douglas-Peucker on every stroke: which points stay, a mask of (P,).
 
-    Of a run between two kept points the one farthest from the line through them is kept if it is more than
-    `epsilon` away, and both halves are looked at again. All runs of a level are split in one go, so there is
-    no recursion, and the cost is the points times the levels. After `MAX_LEVELS` runs are cut in the middle:
-    then a few points more than needed may stay, but time is bounded.
+    All runs of a level are split at once, so there is no recursion, and the cost is the points times the levels.
+    After `MAX_LEVELS` runs are cut in the middle: a few points more than needed may stay, but time is bounded.
     """
     points = np.asarray(points, dtype=np.float64)
+    distance = distance or line_distance
     keep = np.zeros(len(points), np.bool_)
     low = _starts(lengths)
     high = low + lengths - 1
@@ -122,7 +116,7 @@ def rdp(points: NDArray[Any], lengths: Ints, epsilon: float = EPSILON) -> NDArra
         offset = np.cumsum(inside) - inside
         run = np.repeat(np.arange(len(low)), inside)
         index = np.arange(len(run)) + (low + 1 - offset)[run]
-        away = _distance(points[index], points[low], points[high], run)
+        away = distance(points[index], points[low], points[high], run)
         farthest = np.maximum.reduceat(away, offset)
         split_runs = farthest > epsilon
         if level < MAX_LEVELS:
@@ -136,14 +130,79 @@ def rdp(points: NDArray[Any], lengths: Ints, epsilon: float = EPSILON) -> NDArra
         level += 1
 
 
-def _distance(points: Doubles, begin: Doubles, end: Doubles, run: Ints) -> Doubles:
-    """Of each point to the line begin-end of its run, or to the one point where both are the same."""
+def line_distance(points: Doubles, begin: Doubles, end: Doubles, run: Ints) -> Doubles:
+    """From each point to the line begin-end of its run: cross product over length; to `begin` if both coincide."""
     way = end - begin
-    size = np.hypot(way[:, 0], way[:, 1])
-    unit = way / np.where(size > 0, size, 1)[:, None]
+    size = np.sqrt(way[:, 0] * way[:, 0] + way[:, 1] * way[:, 1])[run]
     offset = points - begin[run]
-    across = np.abs(offset[:, 0] * unit[run, 1] - offset[:, 1] * unit[run, 0])
-    return np.where(size[run] > 0, across, np.hypot(offset[:, 0], offset[:, 1]))
+    across = np.abs(offset[:, 0] * way[run, 1] - offset[:, 1] * way[run, 0])
+    return np.where(size > 0, across / np.where(size > 0, size, 1), np.hypot(offset[:, 0], offset[:, 1]))
+
+
+def thinned(sketch: Sketch, step: float, side: float) -> Sketch:
+    """For models: the drawing with fewer points, if they are closer than `step` px on average and many can go.
+
+    `side` is the longer side of the frame, which spans 255 px. A pen or a mouse reports many times as many points as a
+    drawing of QuickDraw has, and patches are centred on every fourth: those of a model trained on sparse points would
+    all lie at the beginning of such a drawing.
+    """
+    if len(sketch) <= DENSE:
+        return sketch
+    moves = np.linalg.norm(np.diff(sketch.points.astype(np.float64), axis=0), axis=1)
+    drawn = np.delete(moves, np.cumsum(sketch.lengths)[:-1] - 1)
+    if side == 0 or len(drawn) == 0 or drawn.mean() * SIDE / side >= step:
+        return sketch
+    simple = simplify_in_place(sketch)
+    return simple if len(simple) < SPARE * len(sketch) else sketch
+
+
+def simplify_in_place(sketch: Sketch) -> Sketch:
+    """As few points as `quickdraw_simplify` leaves, but where the drawing lies and in its own units."""
+    left, top, width, height = sketch.box
+    simple = quickdraw_simplify(sketch)
+    return simple.with_points(simple.points * (max(width, height) / SIDE) + (left, top))
+
+
+def _steps(points: Doubles, stroke: Ints) -> Doubles:
+    """From each point to the next, (P - 1, 2); zero where the pen is lifted in between."""
+    step = np.diff(points, axis=0)
+    step[stroke[1:] != stroke[:-1]] = 0
+    return step
+
+
+def _walked(size: Doubles, lengths: Ints) -> Doubles:
+    """The distance walked since the start of the stroke at each point, (P,).
+
+    Each stroke is summed from zero: the difference of two sums over the whole drawing would have other last bits.
+    """
+    walked = np.concatenate([[0.0], size])
+    for start, count in zip(_starts(lengths).tolist(), lengths.tolist(), strict=True):
+        if count > 2:
+            walked[start : start + count] = np.cumsum(walked[start : start + count])
+    return walked
+
+
+def _whole_numbers(begin: Doubles, end: Doubles, thin: bool) -> tuple[Ints, Doubles]:
+    """All whole numbers in [begin, end) of each segment, or with `thin` the first and the last: segment, number."""
+    first = np.ceil(begin)
+    count = np.maximum(np.ceil(end) - first, 0).astype(np.int64)
+    taken = np.minimum(count, 2) if thin else count
+    segment = np.repeat(np.arange(len(begin)), taken)
+    nth = np.arange(len(segment)) - np.repeat(np.cumsum(taken) - taken, taken)
+    if thin:
+        nth = np.where(nth == 1, count[segment] - 1, nth)
+    return segment, first[segment] + nth
+
+
+def _with_last_points(samples: Doubles, stroke: Ints, points: Doubles, lengths: Ints) -> tuple[Doubles, Ints]:
+    """The samples of each stroke followed by its last point, and how many that makes."""
+    per_stroke = np.bincount(stroke, minlength=len(lengths)).astype(np.int64)
+    last = _starts(lengths) + lengths - 1
+    return np.insert(samples, np.cumsum(per_stroke), points[last], axis=0), per_stroke + 1
+
+
+def _kept_per_stroke(keep: NDArray[np.bool_], lengths: Ints) -> Ints:
+    return np.add.reduceat(keep.astype(np.int64), _starts(lengths))
 
 
 def _starts(lengths: Ints) -> Ints:

@@ -1,30 +1,35 @@
 """Weights and checkpoints as safetensors: nothing that is loaded can run, nothing is half-written.
 
 A weights folder is `config.json` + `model.safetensors`. A run folder is one too, with `last.safetensors` (weights,
-optimiser and place in the run) beside it, from which `--resume` goes on.
+optimiser and place in the run) beside it, from which `--resume` goes on, and `previous.safetensors`, the checkpoint
+before that, should the last one be damaged.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from gra2seq.errors import UserError
+from gra2seq.nn.empty_network import EmptyNetwork
+from gra2seq.system.atomic_files import atomic_write, readable_os_errors
+from gra2seq.system.json_files import read_json_object
+from gra2seq.system.tensor_files import Shape, read_shapes, read_state, read_tensors, save_tensors
 from gra2seq.training.average import Average
-from gra2seq.whole import whole_file
 
-CONFIG, WEIGHTS, LAST = "config.json", "model.safetensors", "last.safetensors"
-STATE = "state"  # key of the JSON text in the file's metadata
+CONFIG, WEIGHTS, LAST, PREVIOUS = "config.json", "model.safetensors", "last.safetensors", "previous.safetensors"
+DAMAGED = "damaged.safetensors"  # where a damaged last checkpoint is moved to
+SPARE_NUMBERS = 2**20  # that a network may make besides its weights while it is built
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 @dataclass
@@ -38,54 +43,79 @@ class Progress:
     seconds: float = 0.0  # spent in training, over all stretches
     finished: bool = False
 
+    def __post_init__(self) -> None:
+        """A checkpoint may come from a stranger: TypeError if a field is not what it should be."""
+        for field in fields(self):
+            value, kind = getattr(self, field.name), type(field.default)
+            fits = type(value) in (int, float) if kind is float else type(value) is kind
+            sound = fits and (0 <= value < math.inf if field.name != "best" else not math.isnan(value))
+            if not sound:
+                raise TypeError(f"{field.name} is {str(value)[:40]}")
+
 
 def write_json(path: Path, value: Any) -> None:
-    with whole_file(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2, sort_keys=True) + "\n")
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path, what: str) -> dict[str, Any]:
+    """A JSON object from a file that may come from a stranger; `what` it should be is named in the error."""
     try:
-        value = json.loads(path.read_text())
+        return read_json_object(path)
     except OSError as error:
         raise UserError(f"no {what} at {path}: {error.strerror or error}") from error
     except ValueError as error:
         raise UserError(f"{path} is damaged ({error}): restore it from a copy or train again") from error
-    if not isinstance(value, dict):
-        raise UserError(f"{path} is not a {what}")
-    return value
 
 
-def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any], half: bool = False) -> None:
-    """With `half` matrices are kept in 16 bits; what is small (biases, statistics of batch norm) stays whole."""
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+def save_weights(path: Path, model: nn.Module, state: Mapping[str, Any], half: bool = False) -> None:
+    """With `half`, matrices are kept in 16 bits; what is small (biases, statistics of batch norm) keeps its type."""
+    tensors = dict(model.state_dict())
     if half:
         tensors = {n: t.half() if t.ndim > 1 and t.is_floating_point() else t for n, t in tensors.items()}
-        lost = [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]
-        if lost:
-            raise UserError(f"{lost[0]} holds numbers that 16 bits cannot: keep the weights whole")
-    with whole_file(path) as temporary:
-        save_file(tensors, temporary, {STATE: json.dumps(dict(about))})
+        overflown = [name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()]
+        if overflown:
+            raise UserError(f"{overflown[0]} holds numbers that do not fit into 16 bits: keep the weights in 32")
+    save_tensors(path, tensors, state)
 
 
 def load_weights(path: Path, model: nn.Module) -> dict[str, Any]:
-    """Fill the model; every tensor must be there and fit. Returns what `save_weights` was told."""
-    tensors, about = _read(path)
+    """Fill the model; every tensor must be there and fit. Returns the state that `save_weights` was given."""
+    tensors, state = read_tensors(path)
     _fill(path, model, tensors)
-    return about
+    return state
+
+
+def load_network(path: Path, make: Callable[[], Network]) -> Network:
+    """The network that `make` builds, with the weights of a file.
+
+    A configuration that asks for more memory than its weights fill is refused before any of it is allocated.
+    """
+    shapes = read_shapes(path)
+    try:
+        with EmptyNetwork(limit=2 * sum(map(math.prod, shapes.values())) + SPARE_NUMBERS):
+            network = make()
+    except (RuntimeError, ValueError, TypeError, OverflowError, MemoryError) as error:
+        reason = str(error).partition("\n")[0][:200]
+        raise UserError(
+            f"{path.parent / CONFIG} asks for a network that cannot be built ({reason}): "
+            f"it and {path.name} must come from the same run"
+        ) from error
+    load_weights(path, network)
+    return network
 
 
 def start_from(path: Path, model: nn.Module) -> tuple[list[str], list[str]]:
     """Fill the model with another's weights to learn on from; returns the tensors that only this, only that one has."""
-    tensors, _ = _read(path)
-    wanted = model.state_dict()
-    shared = wanted.keys() & tensors.keys()
+    shapes, wanted = read_shapes(path), model.state_dict()
+    shared = wanted.keys() & shapes.keys()
     if not shared:
         raise UserError(f"{path} shares no tensor with this model: start from one of the same kind")
     for name in sorted(shared):
-        there, here = tuple(tensors[name].shape), tuple(wanted[name].shape)
+        there, here = shapes[name], tuple(wanted[name].shape)
         if there != here:
             raise UserError(f"{path} has {name} as {there}, this model as {here}: give both the same preset and sizes")
+    tensors, _ = read_tensors(path)
     _fill(path, model, {**wanted, **{name: tensors[name] for name in shared}})
     return sorted(wanted.keys() - shared), sorted(tensors.keys() - shared)
 
@@ -97,27 +127,51 @@ def save_checkpoint(
     state: Mapping[str, Any],
     average: Average | None = None,
 ) -> None:
-    """Weights, their running mean, Adam's moments by parameter name, and the place in the run."""
-    tensors = {f"model.{name}": tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    """Weights, their running mean, Adam's moments by parameter name, and the place in the run; keeps the one before."""
+    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
-            tensors[f"adam.{key}.{name}"] = torch.as_tensor(value).detach().cpu().contiguous()
+            tensors[f"adam.{key}.{name}"] = torch.as_tensor(value)
     if average is not None:
-        tensors |= {f"average.{name}": tensor.cpu().contiguous() for name, tensor in average.mean.items()}
-    with whole_file(path) as temporary:
-        save_file(tensors, temporary, {STATE: json.dumps(dict(state))})
+        tensors |= {f"average.{name}": tensor for name, tensor in average.mean.items()}
+    save_tensors(path, tensors, state, backup=path.with_name(PREVIOUS))
+
+
+def recover_last(run: Path) -> str:
+    """If the last checkpoint is damaged or missing and the one before it is not, put that in its place and say so."""
+    last, previous = run / LAST, run / PREVIOUS
+    if not previous.exists():
+        return ""
+    try:
+        read_tensors(last)
+        return ""
+    except UserError as error:
+        reason = str(error)
+    try:
+        _, state = read_tensors(previous)
+    except UserError:
+        return ""  # both are damaged: whoever loads the last one says so
+    with readable_os_errors(last):
+        if last.exists():
+            last.replace(run / DAMAGED)
+    with atomic_write(last) as temporary:
+        shutil.copyfile(previous, temporary)
+    return f"{reason.partition(': ')[0]}: going on from the checkpoint before it, of step {state.get('step')}"
 
 
 def load_checkpoint(
     path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None = None
 ) -> dict[str, Any]:
-    tensors, state = _read(path)
+    """Fill model, optimiser and average; returns the place in the run."""
+    tensors, state = read_tensors(path)
     _fill(path, model, {n.removeprefix("model."): t for n, t in tensors.items() if n.startswith("model.")})
     for name, parameter in model.named_parameters():
         moments = {}
         for key in ("step", "exp_avg", "exp_avg_sq"):  # a fused Adam has all three, the step too, beside the weights
             if f"adam.{key}.{name}" in tensors:
                 moment = tensors[f"adam.{key}.{name}"].to(parameter.device)
+                if key != "step" and moment.shape != parameter.shape:
+                    raise UserError(f"{path} does not fit this model ({key} of {name}): resume with the same options")
                 # A fused Adam walks weights and moments side by side in memory: they must lie alike.
                 moments[key] = moment if key == "step" else torch.empty_like(parameter).copy_(moment)
         if moments:
@@ -138,9 +192,7 @@ def save_run(
     save_checkpoint(run / LAST, model, optimizer, vars(state), average)
 
 
-def load_run(
-    run: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None = None
-) -> Progress:
+def load_run(run: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None = None) -> Progress:
     """Fill network, optimiser and mean from the run's last checkpoint; returns its place in the run."""
     state = load_checkpoint(run / LAST, model, optimizer, average)
     try:
@@ -150,35 +202,22 @@ def load_run(
 
 
 def read_progress(path: Path) -> dict[str, Any]:
-    """How far a checkpoint's run is, or what `save_weights` was told, without the tensors."""
-    with _readable(path), safe_open(path, framework="pt") as file:
-        about: dict[str, Any] = json.loads((file.metadata() or {}).get(STATE, "{}"))
-    return about
+    """How far a checkpoint's run is, or the state that `save_weights` was given, without the tensors."""
+    return read_state(path)
 
 
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise UserError(f"no weights at {path}: name the folder of a run, or train one first") from error
-    except (OSError, SafetensorError, ValueError) as error:
-        raise UserError(f"{path} is damaged or cut short ({error}): restore it from a copy or train again") from error
-
-
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    about = read_progress(path)
-    with _readable(path):
-        return load_file(path), about
+def _check_shapes(path: Path, model: nn.Module, shapes: Mapping[str, Shape]) -> None:
+    wanted = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    missing, extra = sorted(wanted.keys() - shapes.keys()), sorted(shapes.keys() - wanted.keys())
+    other = [name for name in wanted if name in shapes and wanted[name] != shapes[name]]
+    if missing or extra or other:
+        names = f"missing {missing[:3]}, unknown {[name[:80] for name in extra[:3]]}, other shape {other[:3]}"
+        raise UserError(
+            f"{path} does not fit this model ({names}): config.json and weights must come from the same run"
+        )
 
 
 def _fill(path: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:
+    _check_shapes(path, model, {name: tuple(tensor.shape) for name, tensor in tensors.items()})
     wanted = model.state_dict()
-    missing, extra = sorted(wanted.keys() - tensors.keys()), sorted(tensors.keys() - wanted.keys())
-    shapes = [n for n in wanted if n in tensors and wanted[n].shape != tensors[n].shape]
-    if missing or extra or shapes:
-        raise UserError(
-            f"{path} does not fit this model (missing {missing[:3]}, unknown {extra[:3]}, other shape {shapes[:3]}): "
-            "config.json and weights must come from the same run"
-        )
     model.load_state_dict({name: tensor.to(wanted[name].dtype) for name, tensor in tensors.items()})

@@ -10,7 +10,8 @@ from typing import IO, Any
 
 from torch.utils.tensorboard import SummaryWriter
 
-from gra2seq.whole import readable_os_errors, whole_file
+from gra2seq.system.atomic_files import atomic_write, readable_os_errors
+from gra2seq.system.json_files import read_json_lines
 
 METRICS, VALID = "metrics.jsonl", "valid.jsonl"
 TENSORBOARD_EVERY = 10  # steps
@@ -46,8 +47,9 @@ class Logs:
             self.files[name].flush()
 
     def _board(self, group: str, step: int, values: dict[str, float]) -> None:
-        for key, value in values.items():
-            self.board.add_scalar(f"{group}/{key}", value, step)
+        with readable_os_errors(self.run / "tensorboard"):
+            for key, value in values.items():
+                self.board.add_scalar(f"{group}/{key}", value, step)
 
     def __enter__(self) -> Logs:
         return self
@@ -68,15 +70,9 @@ def _rounded(value: float) -> float | None:
 
 
 def _keep_up_to(path: Path, step: int) -> None:
-    """Drop lines of steps that the checkpoint does not know, and a last line that was cut by a kill."""
+    """Drop lines of steps that the checkpoint does not know, and lines that are broken, as by a kill."""
     if not path.exists():
         return
-    kept = []
-    for line in path.read_text(errors="replace").splitlines():
-        try:
-            if int(json.loads(line)["step"]) <= step:
-                kept.append(line)
-        except (ValueError, KeyError, TypeError):
-            break
-    with whole_file(path) as temporary:
-        temporary.write_text("".join(line + "\n" for line in kept))
+    rows = [row for row in read_json_lines(path) if type(row.get("step")) is int and row["step"] <= step]
+    with atomic_write(path) as temporary:
+        temporary.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

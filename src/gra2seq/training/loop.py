@@ -6,7 +6,6 @@ of the configuration and the step before, so a run that is killed and resumed go
 
 from __future__ import annotations
 
-import json
 import time
 import traceback
 from collections.abc import Iterator
@@ -28,19 +27,21 @@ from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.schedule import Schedule, Share, Steps, stream
 from gra2seq.errors import UserError
 from gra2seq.folder import model_folder
-from gra2seq.memory import keep_freed_memory
 from gra2seq.models.registry import build_network, preparation_of
+from gra2seq.system.atomic_files import readable_os_errors
+from gra2seq.system.json_files import read_json_lines
+from gra2seq.system.memory import keep_freed_memory
 from gra2seq.training import checkpoint, manifest
-from gra2seq.training.alone import alone
 from gra2seq.training.average import Average
 from gra2seq.training.checkpoint import Progress
 from gra2seq.training.logs import Logs
 from gra2seq.training.objectives import OBJECTIVES
 from gra2seq.training.optimise import BETAS, EPSILON, check_finite, clip, learning_rate
+from gra2seq.training.reader import NO_READER, load_reader
 from gra2seq.training.report import Clock, Report, Watch, is_finished, reached_limit, seconds_left
+from gra2seq.training.run_lock import lock_run
 from gra2seq.training.stopping import Stopping
 from gra2seq.training.validation import Validation
-from gra2seq.whole import readable_os_errors
 
 TEST = "test.json"  # figures of a classifier on the whole test split
 
@@ -62,7 +63,7 @@ def train(config: RunConfig, *, resume: bool = False, watch: Watch | None = None
         raise UserError(f"{dataset.name} has no sketch in its train split: nothing to learn from")
     fabric = _fabric(config)
     leads = fabric.node_rank == 0 and fabric.local_rank == 0  # before the launch, whatever started the processes
-    with alone(run) if leads else nullcontext():
+    with lock_run(run) if leads else nullcontext():
         if leads:  # again: another training may have ended there while the data were made ready
             _check_folder(run, resume)
         fabric.launch()
@@ -96,15 +97,18 @@ def _fabric(config: RunConfig) -> Fabric:
 class Trainer:
     """One process of a training: its network, optimiser, data and place in the run."""
 
-    def __init__(
-        self, config: RunConfig, dataset: Dataset, fabric: Fabric, resume: bool, watch: Watch | None
-    ) -> None:
+    def __init__(self, config: RunConfig, dataset: Dataset, fabric: Fabric, resume: bool, watch: Watch | None) -> None:
         self.config, self.training, self.fabric, self.watch = config, config.training, fabric, watch
         self.run, self.state = Path(config.run), Progress()
         torch.manual_seed(config.seed)
         self.network = build_network(config.model, dataset.categories)
+        if resume and fabric.is_global_zero and (note := checkpoint.recover_last(self.run)):
+            self._note(note)
+        fabric.barrier()  # the last checkpoint is sound, or replaced by the one before it
         begun = resume and (self.run / checkpoint.LAST).exists()  # else it was stopped before its first checkpoint
         self.dataset = self._start_from(dataset, begun)
+        if self.training.reader not in ("", NO_READER) and not begun:  # else it is in the checkpoint
+            load_reader(self.network, self.training.reader)
         objective = OBJECTIVES[self.training.objective](self.network)
         self.average = Average(self.network, self.training.average) if self.training.average else None
         if resume:
@@ -160,7 +164,9 @@ class Trainer:
             checkpoint.write_json(self.run / TEST, figures)  # its accuracy is the ceiling of every Rec it gives
         self.fabric.barrier()
         if self.fabric.is_global_zero and self.state.finished and not kept:  # behind the barrier: nobody waits for one
-            raise UserError(f"{self.run}: no validation gave a finite loss, so no weights were kept: lower learning_rate")
+            raise UserError(
+                f"{self.run}: no validation gave a finite loss, so no weights were kept: lower learning_rate"
+            )
         return self.run
 
     def _steps(self, stopping: Stopping) -> None:
@@ -293,4 +299,4 @@ def _global_means(fabric: Fabric, values: dict[str, Tensor]) -> dict[str, float]
 
 def read_metrics(run: Path, name: str = "metrics.jsonl") -> list[dict[str, Any]]:
     """The lines of a run's metrics.jsonl, or of another of its logs."""
-    return [json.loads(line) for line in (run / name).read_text().splitlines()]
+    return read_json_lines(run / name)

@@ -12,15 +12,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gra2seq.config import RunConfig, as_dict, parse_config
 from gra2seq.data.datasets import Dataset
 from gra2seq.errors import UserError
-from gra2seq.config import RunConfig, as_dict, parse_config
 from gra2seq.training.checkpoint import CONFIG, read_json, write_json
 
 T = TypeVar("T")
 MANIFEST = "manifest.json"
 VERSION = 2  # of config.json; version 0.1 of gra2seq wrote none
 LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
+
+
 def describe(config: RunConfig, dataset: Dataset) -> dict[str, Any]:
     """What `gra2seq.load` needs besides the weights."""
     return {

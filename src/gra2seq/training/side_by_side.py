@@ -12,13 +12,13 @@ from pathlib import Path
 
 import torch
 
-from gra2seq.errors import UserError
 from gra2seq.config.run import RunConfig
-from gra2seq.processes import Beside, start
+from gra2seq.errors import UserError
+from gra2seq.system.atomic_files import atomic_write
+from gra2seq.system.processes import Worker, start_worker
 from gra2seq.training.loop import Stopped, train
 from gra2seq.training.report import Report
 from gra2seq.training.stopping import Stopping
-from gra2seq.whole import whole_file
 
 LOOK_EVERY = 0.2  # seconds
 FAILED = "failed.txt"  # in the folder of a run that did, for no fault of the user
@@ -51,7 +51,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
             raise UserError("devices and num_nodes spread one training over processes already: leave them 1, or jobs 1")
     threads = max(torch.get_num_threads() // max(min(jobs, len(plans)), 1), 1)
     waiting = list(plans)
-    running: dict[str, Beside] = {}
+    running: dict[str, Worker] = {}
     failed: dict[str, str] = {}
     handed_on = False
 
@@ -68,18 +68,18 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
                         running[name] = _start(plans[name], threads)
                     except OSError as error:
                         fail(name, f"no process for it: {error}")
-                wait([end for one in running.values() for end in (one.said, one.process.sentinel)], LOOK_EVERY)
+                wait([end for one in running.values() for end in (one.connection, one.process.sentinel)], LOOK_EVERY)
                 for name, one in list(running.items()):
                     ended = not one.process.is_alive()  # asked before it is heard, so that its last word is
-                    for said in one.heard():
-                        if isinstance(said, Report):
-                            watch(name, said)
+                    for message in one.messages():
+                        if isinstance(message, Report):
+                            watch(name, message)
                         elif not handed_on:
-                            fail(name, said)
+                            fail(name, message)
                     if ended:
                         del running[name]
                         if one.process.exitcode and name not in failed and not handed_on:
-                            fail(name, f"its process ended with {one.ending}")
+                            fail(name, f"its process ended with {one.exit_reason}")
                 if stopping.asked and not handed_on:
                     handed_on = True
                     waiting.clear()
@@ -98,25 +98,25 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
     return failed
 
 
-def _start(plan: Planned, threads: int) -> Beside:
-    return start(_train, replace(plan.config, threads=plan.config.threads or threads), plan.resume)
+def _start(plan: Planned, threads: int) -> Worker:
+    return start_worker(_train, replace(plan.config, threads=plan.config.threads or threads), plan.resume)
 
 
 def why_failed(error: Exception, run: Path) -> str:
     """What a user did wrong says itself; of anything else the kind is said, and where the rest is written."""
     if isinstance(error, UserError):
         return str(error)
-    with suppress(OSError, UserError), whole_file(run / FAILED) as temporary:
+    with suppress(OSError, UserError), atomic_write(run / FAILED) as temporary:
         temporary.write_text("".join(traceback.format_exception(error)))
     return f"{type(error).__name__}: {error} (the rest is in {run / FAILED})"
 
 
-def _train(config: RunConfig, resume: bool, told: Connection) -> None:
+def _train(config: RunConfig, resume: bool, connection: Connection) -> None:
     """What a process does: it tells every report, and in the end what went wrong, if anything did."""
 
     def watch(report: Report) -> None:
         try:
-            told.send(report)
+            connection.send(report)
         except OSError:  # the command that began this training is gone: save, and end
             signal.raise_signal(signal.SIGTERM)
 
@@ -128,4 +128,4 @@ def _train(config: RunConfig, resume: bool, told: Connection) -> None:
     except Exception as error:  # whatever it is, it is this training's
         why = why_failed(error, Path(config.run))
     with suppress(OSError):
-        told.send(why)
+        connection.send(why)

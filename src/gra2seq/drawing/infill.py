@@ -1,0 +1,294 @@
+"""Infill decoding: the visible strokes are given to the decoder, and only what is missing is sampled.
+
+The decoder runs along the visible pieces in their order. Where a piece ends at the lost region it goes on by sampling:
+until it comes near another open end, snaps to it and follows that piece; or lifts the pen inside the region; or
+reaches the region's border. After all pieces it samples further strokes inside the region, until it ends the drawing.
+Many samples run in parallel lanes; `InfillResult` says how well each fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gra2seq.config.drawing import DrawingConfig
+from gra2seq.drawing.infill_scene import Scene
+from gra2seq.drawing.sampler import first_row
+from gra2seq.nn.mixture import PenMove
+from gra2seq.nn.stroke_decoder import State
+from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.strokes import DOWN, END, UP, Doubles, Sketch
+
+Step = Callable[[Tensor, State, Tensor], tuple[PenMove, State]]
+
+GIVEN, GAP, FREE, DONE = range(4)  # follows a piece; crosses a gap; draws further strokes; has ended
+SNAP = 0.05  # longer sides: an open end this near to a sampled line is where it goes
+SNAP_LEAVING = 0.15  # and this near, where the line is about to leave the region
+MAX_GAP_ROWS = 40  # of one sampled line
+CANDIDATES = 8  # of which the first that begins inside the region is taken
+
+
+@dataclass
+class Lane:
+    """One sample of one damaged drawing, on its way."""
+
+    scene: Scene
+    number: int  # of the drawing
+    mode: int = GIVEN
+    piece: int = 0  # that is followed
+    place: int = 0  # of the next point on it
+    direction: int = 1
+    origin: int = -1  # open end that the line in a gap comes from
+    visited: set[int] = field(default_factory=set)
+    joined: set[int] = field(default_factory=set)  # open ends that a line meets
+    line: list[NDArray[np.float32]] = field(default_factory=list)  # that is being sampled
+    lines: list[Doubles] = field(default_factory=list)  # that were
+    pen: NDArray[np.float32] = field(default_factory=lambda: np.zeros(2, np.float32))
+    rows: int = 0
+    gap_rows: int = 0
+    log_likelihood: float = 0.0  # of the given rows since the first sampled one
+    given_rows: int = 0
+
+    def __post_init__(self) -> None:
+        self.random = self._generator(0, 0)
+        self.copied = False
+
+    def _generator(self, seed: int, sample: int) -> np.random.Generator:
+        return np.random.Generator(np.random.PCG64((seed, self.scene.number, sample)))
+
+    def copies(self, count: int, seed: int) -> list[Lane]:
+        """So many lanes that go on from here, each with a randomness of its own."""
+        every = [copy(self) for _ in range(count)]
+        for sample, lane in enumerate(every):
+            lane.visited, lane.joined, lane.line = set(self.visited), set(self.joined), list(self.line)
+            lane.lines, lane.copied, lane.random = list(self.lines), True, self._generator(seed, sample)
+        return every
+
+    def move_to(self, goal: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Move the pen; returns the offset (2,)."""
+        before, self.pen = self.pen, np.asarray(goal, np.float32)
+        return self.pen - before
+
+    def finish_line(self) -> None:
+        if len(self.line) > 1:
+            self.lines.append(np.array(self.line, np.float64))
+        self.line = []
+
+    def next_piece(self) -> None:
+        """Follow the first piece that was not drawn yet; after the last one, draw freely."""
+        for number in range(len(self.scene.pieces)):
+            if number not in self.visited:
+                self.follow(number, 0, 1)
+                return
+        self.mode = FREE
+
+    def follow(self, piece: int, place: int, direction: int) -> None:
+        self.mode, self.piece, self.place, self.direction = GIVEN, piece, place, direction
+        self.visited.add(piece)
+
+
+@dataclass(frozen=True)
+class InfillResult:
+    """The sampled lines of one lane, in frame units, and how well they fit."""
+
+    lines: tuple[Doubles, ...]
+    open_ends: int  # at the lost region that no line meets
+    log_likelihood: float  # mean, of the visible rows that follow sampled ones; 0 without such rows
+    length: float  # of the sampled lines, in longer sides
+
+    @property
+    def cost(self) -> float:
+        """Smaller is better: few open ends first, then likely visible rows."""
+        return OPEN_END_COST * self.open_ends - self.log_likelihood
+
+
+OPEN_END_COST = 10.0
+
+
+def best_of_lanes(results: Sequence[InfillResult], count: int) -> list[InfillResult]:
+    """The `count` best results, the best first."""
+    return sorted(results, key=lambda result: result.cost)[:count]
+
+
+def healed_sketch(damage: Damage, result: InfillResult) -> Sketch:
+    """The visible strokes as they are, then the sampled lines."""
+    visible = damage.visible
+    lines = [damage.denormalised(line) for line in result.lines]
+    return Sketch.from_strokes([*visible.strokes, *lines], category=visible.category, key=visible.key)
+
+
+def infill(
+    step: Step,
+    state: State,
+    scenes: Sequence[Scene],
+    lanes: int,
+    drawing: DrawingConfig,
+    max_rows: int,
+) -> list[list[InfillResult]]:
+    """`lanes` samples of each damaged drawing, from the decoder's first states of their codes.
+
+    Up to the first gap all samples of a drawing are the same: there is one lane until then, which is then copied.
+    """
+    active = [Lane(scene, number) for number, scene in enumerate(scenes)]
+    results: list[list[InfillResult]] = [[] for _ in scenes]
+    for lane in active:
+        lane.next_piece()
+    row = first_row(len(active), state[0])
+    given = torch.ones(len(active), device=row.device)
+    with torch.inference_mode():
+        while active:
+            move, state = step(row, state, given)
+            moves = _sample(move, [lane.random for lane in active], drawing)
+            marks = np.array([lane.mode == GIVEN for lane in active], np.float32)
+            rows = np.stack([_advance(lane, own, max_rows) for lane, own in zip(active, moves, strict=True)])
+            _add_likelihood(move, rows, marks, active)
+            index, following = list[int](), list[Lane]()
+            for place, lane in enumerate(active):
+                if lane.mode == DONE:
+                    results[lane.number].append(_result(lane))
+                    continue
+                copies = [lane] if lane.copied or lane.mode == GIVEN else lane.copies(lanes, drawing.seed)
+                following += copies
+                index += [place] * len(copies)
+            active, chosen = following, torch.tensor(index, dtype=torch.long, device=row.device)
+            row, given = torch.from_numpy(rows).to(row), torch.from_numpy(marks).to(given)
+            if index != list(range(len(row))):
+                row, given, state = row[chosen], given[chosen], tuple(part[chosen] for part in state)
+    return results
+
+
+def _sample(move: PenMove, random: Sequence[np.random.Generator], drawing: DrawingConfig) -> NDArray[np.float32]:
+    """(lanes, CANDIDATES, 5) sampled rows of all lanes at one step."""
+    noise = np.empty((len(random), CANDIDATES, 4), np.float32)
+    for block, one in zip(noise, random, strict=True):
+        block[:, :2], block[:, 2:] = one.random((CANDIDATES, 2)), one.standard_normal((CANDIDATES, 2))
+    sampled = move.candidates().sample(
+        drawing.temperature,
+        noise=torch.from_numpy(noise).to(move.raw),
+        pen_temperature=max(drawing.temperature, drawing.min_pen_temperature),
+        linear_sigma=drawing.sigma_temperature == "linear",
+    )
+    return np.asarray(sampled.expand(-1, CANDIDATES, -1).cpu().numpy())
+
+
+def _advance(lane: Lane, moves: NDArray[np.float32], max_rows: int) -> NDArray[np.float32]:
+    """The next row (5,) of a lane, where it takes one of the sampled moves (CANDIDATES, 5) or follows a piece."""
+    lane.rows += 1
+    if lane.mode == GIVEN:
+        return _given_row(lane, moves[0])
+    if lane.rows > max_rows:
+        lane.finish_line()
+        lane.mode = DONE
+        return np.asarray(moves[0])
+    return _gap_row(lane, moves[0]) if lane.mode == GAP else _free_row(lane, moves)
+
+
+def _given_row(lane: Lane, sampled: NDArray[np.float32]) -> NDArray[np.float32]:
+    """One point further along the piece; at its end, into the gap or to the next piece.
+
+    Without a region the end of the drawing is missing: whether its last stroke goes on is sampled.
+    """
+    scene = lane.scene
+    points = scene.pieces[lane.piece]
+    offset = lane.move_to(points[lane.place])
+    lane.place += lane.direction
+    if 0 <= lane.place < len(points):
+        return _row(offset, DOWN)
+    end = scene.end_of(lane.piece, lane.direction)
+    if not scene.region and len(lane.visited) == len(scene.pieces) and sampled[DOWN] > 0:
+        lane.mode, lane.gap_rows, lane.line = FREE, 0, [lane.pen]
+        return _row(offset, DOWN)
+    if end is None or end in lane.joined:
+        lane.next_piece()
+        return _row(offset, UP)
+    lane.mode, lane.origin, lane.gap_rows = GAP, end, 0
+    lane.line = [lane.pen]
+    return _row(offset, DOWN)
+
+
+def _gap_row(lane: Lane, sampled: NDArray[np.float32]) -> NDArray[np.float32]:
+    """One sampled point further from an open end, towards another one."""
+    scene, start = lane.scene, lane.pen
+    goal, lane.gap_rows = start + sampled[:2], lane.gap_rows + 1
+    inside, stop = scene.stays_inside(start, goal)
+    end = scene.near_end(start, goal if inside else stop, lane.joined | {lane.origin}, SNAP if inside else SNAP_LEAVING)
+    if end is not None:
+        return _join(lane, end)
+    offset = lane.move_to(goal if inside else stop)
+    lane.line.append(lane.pen)
+    if inside and sampled[DOWN] > 0 and lane.gap_rows < MAX_GAP_ROWS:
+        return _row(offset, DOWN)
+    lane.finish_line()
+    lane.next_piece()
+    return _row(offset, UP)
+
+
+def _join(lane: Lane, end: int) -> NDArray[np.float32]:
+    """Go to an open end, and on along its piece if that was not drawn yet."""
+    scene = lane.scene
+    offset = lane.move_to(scene.ends[end])
+    lane.line.append(lane.pen)
+    lane.finish_line()
+    lane.joined |= {end, lane.origin} - {-1}
+    piece, at_start = scene.owner(end)
+    length = len(scene.pieces[piece])
+    if piece in lane.visited or length == 1:
+        lane.visited.add(piece)
+        lane.next_piece()
+        return _row(offset, UP)
+    lane.follow(piece, 1 if at_start else length - 2, 1 if at_start else -1)
+    return _row(offset, DOWN)
+
+
+def _free_row(lane: Lane, moves: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A further stroke inside of the region, or the end of the drawing."""
+    scene, start = lane.scene, lane.pen
+    if not lane.line:  # the pen is up: a new stroke begins, inside of the region
+        if moves[0, END] > 0:
+            lane.mode = DONE
+            return np.asarray(moves[0])
+        begins = [sampled for sampled in moves if scene.contains(start + sampled[:2]) and not sampled[END]]
+        if not begins:
+            lane.mode = DONE
+            return np.asarray(moves[0])
+        offset = lane.move_to(start + begins[0][:2])
+        if begins[0][DOWN] > 0:
+            lane.line, lane.gap_rows = [lane.pen], 0
+        return _row(offset, DOWN if begins[0][DOWN] > 0 else UP)
+    lane.origin = -1
+    row = _gap_row(lane, moves[0])
+    if lane.mode == GIVEN:  # it met a piece that was drawn: the stroke ends there
+        lane.mode = FREE
+    return row
+
+
+def _add_likelihood(move: PenMove, rows: NDArray[np.float32], marks: NDArray[np.float32], lanes: list[Lane]) -> None:
+    """Add the log-likelihood of given rows that follow sampled ones."""
+    counted = [n for n, lane in enumerate(lanes) if marks[n] and (lane.lines or lane.line)]
+    if not counted:
+        return
+    chosen = torch.tensor(counted, device=move.raw.device)
+    part = PenMove(move.raw[chosen], move.min_log_std)
+    offset, pen = part.log_prob(torch.from_numpy(rows[counted]).to(move.raw))
+    for n, value in zip(counted, (offset + pen).tolist(), strict=True):
+        lanes[n].log_likelihood += value
+        lanes[n].given_rows += 1
+
+
+def _row(offset: NDArray[np.float32], pen: int) -> NDArray[np.float32]:
+    row = np.zeros(5, np.float32)
+    row[:2], row[pen] = offset, 1
+    return row
+
+
+def _result(lane: Lane) -> InfillResult:
+    lines = tuple(line * lane.scene.unit for line in lane.lines)
+    length = sum(float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in lines)
+    mean = lane.log_likelihood / lane.given_rows if lane.given_rows else 0.0
+    return InfillResult(lines, len(lane.scene.ends) - len(lane.joined), mean, length)

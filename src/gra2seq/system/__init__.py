@@ -1,0 +1,1 @@
+"""The operating system: files written atomically, worker processes, memory."""

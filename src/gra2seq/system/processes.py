@@ -1,0 +1,84 @@
+"""Worker processes, each connected to this one by a pipe of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from threading import Thread
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A started process and the pipe to it."""
+
+    process: BaseProcess
+    connection: Connection  # one pipe a worker: a worker that is killed while it sends blocks no other
+
+    def send(self, message: Any) -> None:
+        """Send in a background thread, so that a large message never blocks on a worker that is still starting."""
+
+        def send() -> None:
+            with suppress(OSError):  # the worker has ended: whoever waits for its answer notices
+                self.connection.send(message)
+
+        Thread(target=send, daemon=True).start()
+
+    def messages(self) -> Iterator[Any]:
+        """Yield the messages that have arrived so far."""
+        try:
+            while self.connection.poll():
+                yield self.connection.recv()
+        except (EOFError, OSError):  # the worker has ended, perhaps in the middle of a message
+            return
+
+    @property
+    def exit_reason(self) -> str:
+        """How an ended process ended: its exit code, or the signal that killed it."""
+        code = self.process.exitcode or 0
+        return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit code {code}"
+
+
+@contextmanager
+def ctrl_c_blocked() -> Iterator[None]:
+    """Delay Ctrl-C until the block ends; processes started inside inherit the mask and never receive one."""
+    resource_tracker.ensure_running()  # first: starting it as a side effect would unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_worker(work: Callable[..., None], *arguments: Any) -> Worker:
+    """Start a process that runs `work(*arguments, connection)`; it talks to this one through `connection`.
+
+    Ctrl-C is handled by this process alone: the worker never receives it, not even while it imports.
+    """
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=work, args=(*arguments, there))
+    try:
+        with ctrl_c_blocked():
+            process.start()
+    except BaseException:  # a delayed Ctrl-C
+        if process.pid is not None:
+            process.kill()
+            process.join()
+        raise
+    there.close()  # the worker has its own copy
+    return Worker(process, here)
+
+
+def available_cores() -> int:
+    """Cores that this process may use: its CPU affinity, or fewer if OMP_NUM_THREADS says so."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return min(allowed, int(asked)) if asked.isdigit() and int(asked) > 0 else allowed
