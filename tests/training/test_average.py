@@ -27,7 +27,7 @@ def test_the_mean_of_the_weights_is_judged_kept_and_resumed(tmp_path):
     plain = run(tmp_path / "plain", **{**goal, "average": 0.0})
     assert torch.equal(load_file(plain / "last.safetensors")[f"model.{weight}"], last[f"model.{weight}"])
     with pytest.raises(UserError, match="average"):
-        train(quick(**goal, max_steps=30, run=str(plain)), resume=True)
+        train(quick(**{**goal, "max_steps": 30}, run=str(plain)), resume=True)
 
 
 def test_the_mean_against_a_slow_twin():
