@@ -7,8 +7,8 @@ import time
 import cv2
 import numpy as np
 import pytest
-from gra2seq.sketch.chamfer import chamfer
-from gra2seq.sketch.picture import render
+from gra2seq.sketch.distance import chamfer
+from gra2seq.sketch.render import render
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
