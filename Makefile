@@ -1,8 +1,8 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
-BIN := .venv/bin
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
-.PHONY: demo test test-slow fuzz fuzz-long check format bench install clean
+.PHONY: demo test test-slow fuzz fuzz-long check format docs bench install clean
 
 install: .venv/installed
 
@@ -26,10 +26,15 @@ fuzz: install  ## 2,000 mutants for every reader, under limits on memory and tim
 fuzz-long: install  ## 20,000 of them
 	$(BIN)/python -m tests.fuzz --count 20000
 
-check: install  ## style and types
+check: install  ## style, types, and that the documents build
 	$(BIN)/ruff check src tests examples
 	$(BIN)/ruff format --check src tests examples
 	$(BIN)/mypy
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: install  ## the site, in out/site
+	$(BIN)/mkdocs build --strict
+	@echo "The site is in out/site/index.html"
 
 format: install
 	$(BIN)/ruff check --fix src tests examples
