@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
+# no note of the documentation theme on its successor
+export NO_MKDOCS_2_WARNING := 1
+
 .PHONY: demo test test-slow fuzz fuzz-long check format docs bench install clean
 
 install: .venv/installed
@@ -27,8 +30,8 @@ fuzz-long: install  ## 20,000 of them
 	$(BIN)/python -m tests.fuzz --count 20000
 
 check: install  ## style, types, and that the documents build
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check src tests examples docs
+	$(BIN)/ruff format --check src tests examples docs
 	$(BIN)/mypy
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -37,8 +40,8 @@ docs: install  ## the site, in out/site
 	@echo "The site is in out/site/index.html"
 
 format: install
-	$(BIN)/ruff check --fix src tests examples
-	$(BIN)/ruff format src tests examples
+	$(BIN)/ruff check --fix src tests examples docs
+	$(BIN)/ruff format src tests examples docs
 
 bench: install  ## ratios as JSON (quiet machine, please)
 	$(BIN)/gra2seq bench --json

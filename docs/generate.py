@@ -40,11 +40,12 @@ def commands_page() -> str:
     lines = [
         "# Commands",
         "",
-        "`gra2seq COMMAND --help` prints the same. An error that you can correct is one line on standard error and exit",
-        "code 2; Ctrl-C is exit code 130. With `--json` the answer is one JSON object on standard output.",
+        "`gra2seq COMMAND --help` prints the same. An error that you can correct is one line on standard error and",
+        "exit code 2; Ctrl-C is exit code 130. With `--json` the answer is one JSON object on standard output.",
     ]
     for name, command in all_commands():
-        lines += ["", f"## gra2seq {name}", "", _plain(command.help or ""), "", f"    gra2seq {name} {_usage(command)}", ""]
+        usage = f"    gra2seq {name} {_usage(command)}"
+        lines += ["", f"## gra2seq {name}", "", _plain(command.help or ""), "", usage, ""]
         lines += ["| argument or option | default | meaning |", "| --- | --- | --- |"]
         lines += [_parameter_row(parameter) for parameter in command.params if "--help" not in parameter.opts]
     return "\n".join(lines) + "\n"
@@ -53,7 +54,7 @@ def commands_page() -> str:
 def all_commands() -> list[tuple[str, Any]]:
     """Name and command of every command, those of groups as `group command`."""
     root: Any = typer.main.get_command(app)
-    found = []
+    found: list[tuple[str, Any]] = []
     for name, command in root.commands.items():
         inner = getattr(command, "commands", None)
         found += [(f"{name} {own}", one) for own, one in inner.items()] if inner else [(name, command)]
@@ -90,8 +91,8 @@ def options_page() -> str:
         "# Options",
         "",
         "A configuration is a YAML file of what differs from a preset: top-level options, and the sections `model`,",
-        "`preparation`, `drawing` and `training`. On the command line `name=value` changes one option; the section may be",
-        "left out (`links=random` is `model.links=random`). An unknown name is an error that suggests the nearest one.",
+        "`preparation`, `drawing` and `training`. On the command line `name=value` changes one option; the section may",
+        "be left out (`links=random` is `model.links=random`). An unknown name is an error that suggests the nearest.",
         "",
         "The defaults are those of the preset `paper`. *Free* options may be changed when a run is resumed.",
         "",

@@ -13,7 +13,7 @@ from gra2seq.formats.svg.animation import AnimationStyle, animate
 from gra2seq.sketch.damage import Damage, lose
 from gra2seq.sketch.pace import timeline
 from gra2seq.sketch.region import Region
-from gra2seq.sketch.strokes import Sketch
+from gra2seq.sketch.strokes import Doubles, Sketch
 from gra2seq.system.atomic_files import atomic_write
 
 DRAWINGS = Path(__file__).parent / "drawings"
@@ -31,9 +31,7 @@ def main() -> None:
     out: Path = arguments.parse_args().out
 
     model = gra2seq.load()
-    damages = [
-        lose(gra2seq.read(DRAWINGS / f"{name}.svg")[0], Region.of_boxes([hole])) for name, hole in HOLES.items()
-    ]
+    damages = [lose(gra2seq.read(DRAWINGS / f"{name}.svg")[0], Region.of_boxes([hole])) for name, hole in HOLES.items()]
     drawing = model.changed_drawing(None, {"infill": SAMPLES, "seed": 0})
     added = [
         new_strokes(damage, results[0].lines)
@@ -50,9 +48,9 @@ def main() -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def new_strokes(damage: Damage, lines: tuple[object, ...]) -> Sketch:
+def new_strokes(damage: Damage, lines: tuple[Doubles, ...]) -> Sketch:
     """The lines of an infill, in the units of the drawing."""
-    return Sketch.from_strokes([damage.denormalised(line) for line in lines])  # type: ignore[arg-type]
+    return Sketch.from_strokes([damage.denormalised(line) for line in lines])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,11 @@ HISTORY = {"lab-log.md"}  # commands of earlier versions
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.name not in HISTORY)
 README_LINES = 110
 BLOCK = re.compile(
-    r"^<!-- (?P<mark>runnable|file: (?P<name>\S+)) -->\n```(?P<language>\w+)\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL
+    r"^<!-- (?:runnable|file: (?P<name>\S+)) -->\n```(?P<language>\w+)\n(?P<code>.*?)^```",
+    re.MULTILINE | re.DOTALL,
 )
 COMMAND = re.compile(r"(?:^|[`\s(])gra2seq +(?P<words>[a-z][a-z0-9-]*(?: +[a-z][a-z0-9-]*)?)", re.MULTILINE)
+CONFIGURATION = re.compile(r"gra2seq (?:train|compare|ablate) ([a-z][a-z0-9-]+)(?=[ `\n])")
 NOT_COMMANDS = {"is", "and", "can", "that", "import", "of", "to", "heals", "reads", "needs"}  # prose after the name
 STUDIO = "studio"  # in a package of its own
 TRAININGS = ("train", "compare", "ablate")
@@ -44,22 +45,20 @@ class Block:
 
 
 def blocks_of(path: Path) -> list[Block]:
-    return [
-        Block(match["language"], match["code"], match["name"]) for match in BLOCK.finditer(path.read_text("utf-8"))
-    ]
+    return [Block(match["language"], match["code"], match["name"]) for match in BLOCK.finditer(path.read_text("utf-8"))]
 
 
 GUIDES = [path for path in PAGES if blocks_of(path)]
 
 
 @pytest.fixture
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder as the reader of a guide has it: the examples are there, and modules in it can be imported."""
     shutil.copytree(ROOT / "examples" / "drawings", tmp_path / "examples" / "drawings")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    yield tmp_path
+    return tmp_path
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
@@ -110,7 +109,7 @@ def known_commands() -> set[str]:
 def test_named_configurations_exist() -> None:
     packaged = {path.stem for path in (ROOT / "src/gra2seq/configs").glob("*.yaml")}
     for path in [ROOT / "README.md", *PAGES]:
-        for match in re.finditer(r"gra2seq (?:train|compare|ablate) ([a-z][a-z0-9-]+)(?=[ `\n])", path.read_text("utf-8")):
+        for match in CONFIGURATION.finditer(path.read_text("utf-8")):
             assert match[1] in packaged, f"{path.name} names the configuration {match[1]}, which is not in the package"
 
 
