@@ -48,7 +48,7 @@ def blocks_of(path: Path) -> list[Block]:
     return [Block(match["language"], match["code"], match["name"]) for match in BLOCK.finditer(path.read_text("utf-8"))]
 
 
-GUIDES = [path for path in PAGES if blocks_of(path)]
+GUIDES = [path for path in [ROOT / "README.md", *PAGES] if blocks_of(path)]
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def run_command(line: str) -> None:
 
 
 def test_enough_blocks_are_marked() -> None:
-    assert {"heal", "data", "train", "reproduce", "extend", "quickstart"} <= {path.stem for path in GUIDES}
+    assert {"heal", "data", "train", "reproduce", "extend", "quickstart", "README"} <= {path.stem for path in GUIDES}
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=lambda path: path.stem)
