@@ -1,4 +1,4 @@
-"""Public ways to turn a picture into lines, to compare `gra2seq.formats.tracing` with: each from bytes to a `Sketch`."""
+"""Public ways to turn a picture into lines, to compare ours with: each from the bytes of a file to a `Sketch`."""
 
 from __future__ import annotations
 

@@ -16,9 +16,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from gra2seq.options import options
-
 import gra2seq
+from gra2seq.config import parse_config
 from gra2seq.data.info import convert, describe
 from gra2seq.folder import pack
 from gra2seq.system.tensor_files import read_tensors
@@ -26,7 +25,7 @@ from gra2seq.training.loop import train
 
 
 def train_or_resume(run: str, values: dict[str, object]) -> None:
-    train(options({**values, "run": run}), resume=Path(run, "config.json").exists())
+    train(parse_config({**values, "run": run}), resume=Path(run, "config.json").exists())
 
 
 def check_run(run: str, values: dict[str, object]) -> None:  # noqa: ARG001

@@ -1,10 +1,6 @@
 """What the command line says to files it cannot read or write: before the work, and nothing is changed."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -47,6 +43,9 @@ def files_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+LOST = ("--hole", "0,0,1,1")
+
+
 @pytest.mark.usefixtures("no_model")
 def test_what_cannot_be_written_is_said_before_it_is_drawn(told, tmp_path):
     many, odd = lines(tmp_path / "many.ndjson", *[DRAWING] * 334), {**DRAWING, "split": "holdout"}
@@ -54,12 +53,15 @@ def test_what_cannot_be_written_is_said_before_it_is_drawn(told, tmp_path):
     (tmp_path / "d").mkdir()
     before = files_in(tmp_path)
     cases = [
-        (["heal", many, "--samples", 3, "-o", tmp_path / "many.png"], "many.png: more than 1000 drawings; choose"),
-        (["heal", held, "-o", tmp_path / "x.npz"], "x.npz: drawing 1 has the split 'holdout'"),
+        (
+            ["heal", many, *LOST, "--samples", 3, "-o", tmp_path / "many.png"],
+            "many.png: more than 1000 drawings; choose",
+        ),
+        (["heal", held, *LOST, "-o", tmp_path / "x.npz"], "x.npz: drawing 1 has the split 'holdout'"),
         (["redraw", held, "-o", tmp_path / "x.npz"], "x.npz: drawing 1 has the split 'holdout'"),
-        (["heal", held, "-o", tmp_path / "d.svg"], "d exists already"),
-        (["heal", held, "--limit", 1, "--samples", 3, "-o", tmp_path / "d.svg"], "d exists already"),
-        (["heal", held, "-o", tmp_path / "held.ndjson" / "y.svg"], "cannot be written"),
+        (["heal", held, *LOST, "-o", tmp_path / "d.svg"], "d exists already"),
+        (["heal", held, *LOST, "--limit", 1, "--samples", 3, "-o", tmp_path / "d.svg"], "d exists already"),
+        (["heal", held, *LOST, "-o", tmp_path / "held.ndjson" / "y.svg"], "cannot be written"),
     ]
     for words, expected in cases:
         code, _, err = told(*words)
@@ -138,22 +140,6 @@ def test_evaluations_of_other_data_lie_side_by_side(told, tmp_path, tiny_run):
         )
         assert code == 0, err
     assert {"cat+bus-test.json", "cat+fish-test.json"} <= set(files_in(tmp_path / "e"))
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_output_on_a_full_device_is_one_line_and_exit_code_2(tmp_path, options, unbuffered):
-    source = lines(tmp_path / "a.ndjson", DRAWING)
-    words = [sys.executable, "-m", "gra2seq.cli", "data", "info", str(source), *options]
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            words, stdout=full, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": unbuffered}
-        )
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == [
-        "gra2seq: cannot write the output: No space left on device; free some space or write it elsewhere"
-    ]
 
 
 def test_control_characters_of_a_file_name_are_escaped(told, tmp_path):

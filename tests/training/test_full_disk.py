@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from tiny import command
+from quick_runs import command
 
 from gra2seq.system.tensor_files import read_tensors
 

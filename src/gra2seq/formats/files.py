@@ -17,7 +17,7 @@ from gra2seq.formats.ndjson import read_ndjson, write_ndjson
 from gra2seq.formats.npz import SPLITS, read_npz, write_npz
 from gra2seq.formats.opening import UNLIMITED, Limits, limits_for, open_input
 from gra2seq.formats.record import Record
-from gra2seq.formats.registry import FORMATS, Format, readable_suffixes, real_target, suffix_of, writable_suffixes
+from gra2seq.formats.registry import FORMATS, Format, readable_suffixes, suffix_of, writable_suffixes
 from gra2seq.formats.svg import read_svg, write_svg
 from gra2seq.sketch.render import contact_sheet, render, write_png
 from gra2seq.sketch.simplify import quickdraw_simplify, simplify_in_place
@@ -115,7 +115,7 @@ def check_target(path: str | Path, count: int | None = None, splits: Sequence[st
         if os.path.lexists(folder):
             raise UserError(f"{folder} exists already: name another file or remove it first")
         path = folder / _svg_name(path, count - 1, count)
-    _check_place(real_target(path))
+    _check_place(_real_target(path))
 
 
 def beside(path: str | Path, word: str) -> Path:
@@ -153,8 +153,8 @@ def _read_svg(path: Path, _labels: bool, limits: Limits) -> Iterator[Record]:
 
 def _read_picture(path: Path, _labels: bool, limits: Limits) -> Iterator[Record]:
     limits.check(path.stat().st_size, math.inf, path)
-    raster = import_module("gra2seq.formats.raster")  # only now: tracing lines needs more of OpenCV
-    yield Record("", raster.read_picture(path))
+    tracing = import_module("gra2seq.formats.tracing")  # only now: tracing lines needs more of OpenCV
+    yield Record("", tracing.read_picture(path))
 
 
 def _write_npz(path: Path, records: Iterable[Record]) -> list[Path]:
@@ -162,24 +162,24 @@ def _write_npz(path: Path, records: Iterable[Record]) -> list[Path]:
     for number, (split, sketch) in enumerate(records):
         _check_split(path, number, split)
         splits[split or SPLITS[0]].append(sketch)  # without a split it is for training
-    write_npz(real_target(path), splits)
+    write_npz(path, splits)
     return [path]
 
 
 def _write_lines(path: Path, records: Iterable[Record], gzipped: bool) -> list[Path]:
-    write_ndjson(real_target(path), records, gzipped)
+    write_ndjson(path, records, gzipped)
     return [path]
 
 
 def _write_json(path: Path, records: Iterable[Record]) -> list[Path]:
-    write_json(real_target(path), records)
+    write_json(path, records)
     return [path]
 
 
 def _write_svg(path: Path, records: Iterable[Record]) -> list[Path]:
     sketches = _few(records, path, MAX_SVGS)
     if len(sketches) == 1:
-        with atomic_write(real_target(path)) as temporary:
+        with atomic_write(path) as temporary:
             temporary.write_text(write_svg(sketches[0]), encoding="utf-8")
         return [path]
     names = [_svg_name(path, number, len(sketches)) for number in range(len(sketches))]
@@ -192,11 +192,11 @@ def _write_svg(path: Path, records: Iterable[Record]) -> list[Path]:
 def _write_png(path: Path, records: Iterable[Record]) -> list[Path]:
     sketches = _few(records, path, MAX_SHEET)
     if len(sketches) == 1:
-        write_png(real_target(path), render(sketches[0], PNG_SIZE))
+        write_png(path, render(sketches[0], PNG_SIZE))
     else:
         columns = math.ceil(math.sqrt(len(sketches)))
         rows = [sketches[start : start + columns] for start in range(0, len(sketches), columns)]
-        write_png(real_target(path), contact_sheet(rows))
+        write_png(path, contact_sheet(rows))
     return [path]
 
 
@@ -228,6 +228,16 @@ def _check_split(path: Path, number: int, split: str) -> None:
     if split and split not in SPLITS:
         known = ", ".join(SPLITS)
         raise UserError(f"{path}: drawing {number} has the split {split!r}, an .npz has only {known}: write .ndjson")
+
+
+def _real_target(path: Path) -> Path:
+    """The file that is written, as `atomic_write` finds it: through a symbolic link what it points to."""
+    target = Path(os.path.realpath(path)) if os.path.islink(path) else path
+    if os.path.islink(target):
+        raise UserError(f"{path} is a symbolic link that leads nowhere: remove it or choose another name")
+    if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
+        raise UserError(f"{path} is a device or a pipe: name a file")
+    return target
 
 
 def _check_place(place: Path) -> None:

@@ -18,7 +18,10 @@ from gra2seq.formats.skeleton import Edge, SkeletonGraph
 from gra2seq.sketch.strokes import Doubles
 
 SPUR = 0.5  # line widths; a side branch up to this length ends inside the line it leaves
+POINTED_SPUR = 1.0  # line widths; up to this length it is an artefact if it ends in a point, as no pen does
+POINTED = 0.6  # of half the line width: radius of the ink up to which an end is pointed
 BRIDGE = 1.0  # sum of the radii of two junctions; a bridge up to this length is part of one crossing
+MIN_BRIDGE = 3.0  # px; the same for very thin lines
 LOOK_AHEAD = 2.5  # line widths along which the direction of a line is measured, from where it leaves the crossing
 MIN_LOOK_AHEAD = 5.0  # px
 MAX_TURN = math.radians(60)  # lines that turn more at a crossing are not joined
@@ -65,7 +68,7 @@ def strokes_of(graph: SkeletonGraph) -> list[Doubles]:
             rings.append(edge.points)
         elif number not in inner:
             lines.append(_line(edge, crossing_of))
-    lines = _without_spurs(lines, graph.line_width)
+    lines = _without_spurs(lines, graph)
     reach: dict[int, float] = defaultdict(float)
     members: dict[int, list[int]] = defaultdict(list)
     for node, crossing in enumerate(crossing_of):
@@ -102,26 +105,24 @@ def _crossings(graph: SkeletonGraph) -> tuple[list[int], set[int]]:
         if len(edge.points) == 1:
             inner.add(number)
         elif degree[edge.first] > 1 and degree[edge.last] > 1 and edge.first != edge.last:
-            reach = BRIDGE * (graph.radius[edge.first] + graph.radius[edge.last])
+            reach = max(BRIDGE * (graph.radius[edge.first] + graph.radius[edge.last]), MIN_BRIDGE)
             if len(edge.points) - 1 <= reach:  # steps are 1 to 1.4 px long
                 inner.add(number)
                 crossing_of[root(edge.first)] = root(edge.last)
     return [root(node) for node in range(len(crossing_of))], inner
 
 
-def _without_spurs(lines: list[_Line], width: float) -> list[_Line]:
-    """Drop side branches shorter than the line is wide, the shortest first, as long as two lines remain at a crossing.
-
-    A line that starts and ends at the same crossing counts twice there.
-    """
+def _without_spurs(lines: list[_Line], graph: SkeletonGraph) -> list[_Line]:
+    """Drop side branches that thinning made, the shortest first, as long as two lines remain at a crossing."""
+    width = graph.line_width
     degree = Counter(crossing for line in lines for crossing in line.crossings)
     kept = []
     for line in sorted(lines, key=lambda line: line.length):
-        one, other = line.crossings
-        loose = degree[one] == 1 or degree[other] == 1
-        if loose and line.length <= SPUR * width and max(degree[one], degree[other]) > 2:
-            degree[one] -= 1
-            degree[other] -= 1
+        tip, base = sorted(line.crossings, key=lambda crossing: degree[crossing])
+        pointed = graph.radius[tip] <= POINTED * width / 2
+        limit = (POINTED_SPUR if pointed else SPUR) * width
+        if degree[tip] == 1 and degree[base] > 2 and line.length <= limit:
+            degree[base] -= 1
         else:
             kept.append(line)
     return kept
@@ -232,4 +233,5 @@ def _as_dot(stroke: Doubles, limit: float) -> Doubles:
     steps = np.diff(stroke, axis=0)
     if np.hypot(steps[:, 0], steps[:, 1]).sum() > limit:
         return stroke
-    return stroke.mean(axis=0, keepdims=True)
+    middle: Doubles = stroke.mean(axis=0, keepdims=True)
+    return middle

@@ -22,7 +22,7 @@ FLAT_SHARE = 0.5  # of the pixels lie within that spread if the light is even
 WINDOW = 1 / 30  # of the longer side: in uneven light, wider dark areas are table or shadow, not ink
 MIN_WINDOW = 21  # px
 DARKEST_PAGE = 0.48  # of its brightest parts: wide areas at the border that are darker are no page
-DARK = 60  # median grey up to which a picture without lines is called black
+DARK = 60  # grey up to which a page counts as black: contrast is not measured against less
 MIN_CONTRAST = 0.1  # of the page's brightness: what is fainter is not ink
 NOISE_FACTOR = 4.0  # standard deviations of the noise by which ink stands out
 NOISY = 2.0  # grey values, standard deviation from which on a picture is smoothed
@@ -30,7 +30,7 @@ BLUR = 1.0  # px, standard deviation of that smoothing
 PAGE_BLUR = 3.0  # px, the same before the brightness of the page is taken from its lightest pixels
 BLUR_GAIN = 0.28 / BLUR  # white noise that remains after it
 STRONG, WEAK = 0.5, 0.35  # of the ink's contrast: ink, and ink if it touches a strong pixel
-MAX_INK_SHARE = 0.6  # of the picture; more is no line drawing
+MAX_INK_SHARE = 0.75  # of the picture; more is no line drawing
 SPECK = 0.3  # squared line widths; smaller blots are dirt
 RULED_SPECK = 1.0  # the same where rulings were removed: pieces of them remain
 
@@ -70,18 +70,20 @@ def _contrast(grey: Grey) -> Contrast:
         grey = np.asarray(cv2.GaussianBlur(grey, (0, 0), BLUR), np.uint8)
         noise *= BLUR_GAIN
     median = float(np.median(grey))
-    if float((cv2.absdiff(grey, median) <= FLAT_SPREAD).mean()) >= FLAT_SHARE:
-        return _above(1 - grey / np.float32(max(median, 1.0)), NOISE_FACTOR * noise / max(median, 1.0))
+    if float((np.abs(grey.astype(np.float32) - median) <= FLAT_SPREAD).mean()) >= FLAT_SHARE:
+        flat = max(median, DARK)
+        return _above((median - grey.astype(np.float32)) / flat, NOISE_FACTOR * noise / flat)
     smooth = np.asarray(cv2.GaussianBlur(grey, (0, 0), PAGE_BLUR), np.uint8) if noise >= NOISY * BLUR_GAIN else grey
     window = max(MIN_WINDOW, round(max(grey.shape) * WINDOW)) | 1
     # Repeating the border makes a strip of table along it wide enough to stay.
     wider = cv2.copyMakeBorder(smooth, window, window, window, window, cv2.BORDER_REPLICATE)
     closed = cv2.morphologyEx(wider, cv2.MORPH_CLOSE, np.ones((window, window), np.uint8))
-    page = np.maximum(closed[window:-window, window:-window], 1).astype(np.float32)
-    contrast = 1 - grey / page
-    contrast -= np.median(contrast)
+    page = closed[window:-window, window:-window].astype(np.float32)
+    bright: Contrast = np.maximum(page, np.float32(DARK))
+    contrast: Contrast = ((page - grey) / bright).astype(np.float32)
+    contrast -= np.float32(np.median(contrast))
     contrast[_table(grey, DARKEST_PAGE * float(np.quantile(page, 0.9)), window // 2)] = 0
-    return _above(contrast, NOISE_FACTOR * noise / page)
+    return _above(contrast, np.float32(NOISE_FACTOR * noise) / bright)
 
 
 def _table(grey: Grey, level: float, size: int) -> Mask:

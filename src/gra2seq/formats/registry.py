@@ -66,7 +66,7 @@ def register_format(
 
     def write_file(path: Path, records: Iterable[Record]) -> list[Path]:
         assert write is not None
-        with atomic_write(real_target(path)) as temporary:
+        with atomic_write(path) as temporary:
             write(temporary, records)
         return [path]
 
@@ -92,13 +92,3 @@ def suffix_of(path: Path, known: Iterable[str]) -> str:
     if os.path.isdir(path):  # unlike Path's, not an error where the name is too long
         raise UserError(f"{path} is a folder: name a file in it")
     raise UserError(f"{path}: unknown kind of file; the name must end in one of {', '.join(known)}")
-
-
-def real_target(path: Path) -> Path:
-    """The file that is written: through a symbolic link what it points to, so that the link stays a link."""
-    target = Path(os.path.realpath(path)) if os.path.islink(path) else path
-    if os.path.islink(target):
-        raise UserError(f"{path} is a symbolic link that leads nowhere: remove it or choose another name")
-    if os.path.exists(target) and not os.path.isfile(target) and not os.path.isdir(target):
-        raise UserError(f"{path} is a device or a pipe: name a file")
-    return target

@@ -61,8 +61,8 @@ def _runs(seen: Mask, turned: bool) -> Mask:
         full = (cv2.blur(level, (length, 1)) >= FILLED * 255).astype(np.uint8)
         if not full.any():
             continue
-        line = cv2.dilate(full, np.ones((1, length), np.uint8)) & (level > 0)
+        line = np.minimum(cv2.dilate(full, np.ones((1, length), np.uint8)), level).astype(np.uint8)
         back = cv2.warpAffine(line, shear, (width, height), flags=cv2.INTER_NEAREST | cv2.WARP_INVERSE_MAP)
-        found |= back
+        found = np.maximum(found, back).astype(np.uint8)
     mask: Mask = (found.T if turned else found) > 0
     return mask & seen

@@ -24,7 +24,7 @@ from gra2seq.sketch.strokes import Sketch
 
 WORKING_SIDE = 1024  # px; larger pictures are scaled down: lines stay several pixels wide, and time is bounded
 EPSILON = 1.25  # of 255: finer than QuickDraw's 2, because thinning has already rounded off corners
-MAX_STROKES = 2000  # more is a photo of something else
+MAX_STROKES = 1000  # more is a photo of something else
 
 
 def read_picture(source: str | Path | bytes, report: Callable[[str], None] | None = None) -> Sketch:

@@ -38,7 +38,8 @@ def draw_path(data: str, pen: Pen) -> None:
             if len(values) < size:
                 continue
         else:
-            _check_finished(command, size, count, values, data)
+            if size:
+                _check_finished(command, size, count, values, data)
             if not command and token not in "Mm":
                 raise UserError(f"path data begins with {token!r}, it must begin with M: {shortened(data)}")
             command, size, count = token, found, 0
@@ -47,8 +48,11 @@ def draw_path(data: str, pen: Pen) -> None:
         drawn += 1
         if drawn > MAX_POINTS_READ:
             raise UserError(TOO_MANY_POINTS)
-        stroke.draw(command, values)
-        values.clear()
+        if values:
+            stroke.draw(command, values)
+            values.clear()
+        else:
+            stroke.close()
         if command in "Mm":
             command = "L" if command == "M" else "l"  # further pairs are lines
     _check_finished(command, size, count, values, data)
@@ -87,8 +91,6 @@ class _Stroke:
             pen.line(v[0], y)
         elif name == "V":
             pen.line(x, v[0])
-        elif name == "Z":
-            pen.close()
         elif name == "M":
             pen.move(v[0], v[1])
         elif name == "A":
@@ -96,6 +98,10 @@ class _Stroke:
         else:
             self._curve(name, v, x, y)
         self._after = name
+
+    def close(self) -> None:
+        self._pen.close()
+        self._after = "Z"
 
     def _curve(self, name: str, v: list[float], x: float, y: float) -> None:
         near = (2 * x - self._control[0], 2 * y - self._control[1])  # the reflected control point

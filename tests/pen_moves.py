@@ -1,4 +1,4 @@
-"""Pen moves as tests think of them: by their Gaussians and pens, not by a network's numbers."""
+"""Pen moves made from the parameters of their Gaussians and pens, not from a network's raw numbers."""
 
 import torch
 
@@ -12,4 +12,5 @@ def pen_move(logits, mean, log_std, tilt, pen):
 
 
 def many(move, count):
-    return PenMove(move.raw.expand(count, *move.raw.shape), move.least_log_std)
+    """The same move `count` times."""
+    return PenMove(move.raw.expand(count, *move.raw.shape), move.min_log_std)

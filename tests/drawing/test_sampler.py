@@ -1,49 +1,15 @@
-"""The decoder against a step-by-step twin, and the sampler on a mock that says what it is asked to."""
+"""The sampler on a mock decoder, and its randomness."""
 
 from collections import deque
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
+
+from gra2seq.config import DrawingConfig
+from gra2seq.drawing.sampler import Sampler, first_row, sample_noise
 from pen_moves import pen_move
-
-from gra2seq.nn.stroke_decoder import StrokeDecoder, draw_rows, first_row
-
-
-@pytest.mark.parametrize("layer_norm", [False, True])
-@pytest.mark.parametrize("position", [False, True])
-def test_forward_equals_stepping(position, layer_norm):
-    torch.manual_seed(0)
-    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3, least_log_std=-2.0, position=position, layer_norm=layer_norm)
-    decoder = decoder.double()
-    rows, code = torch.randn(4, 7, 5, dtype=torch.float64), torch.randn(4, 6, dtype=torch.float64)
-    at_once = decoder(rows, code, torch.full((4,), 7))
-    state = decoder.first_state(code)
-    for t in range(7):
-        move, state = decoder.step(rows[:, t], state)
-        assert torch.allclose(move.raw, at_once.raw[4 * t : 4 * t + 4], atol=1e-12)
-        assert move.least_log_std == at_once.least_log_std == -2.0
-
-
-def test_the_first_state_comes_from_the_code():
-    decoder = StrokeDecoder(code=6, hidden=12)
-    code = torch.randn(2, 6)
-    hidden, cell, place, _ = decoder.first_state(code)
-    assert not place.any()
-    both = torch.tanh(decoder.start.weight @ code.T + decoder.start.bias.unsqueeze(-1)).T
-    assert torch.allclose(torch.cat([hidden, cell], dim=-1), both, atol=1e-6)
-
-
-def test_a_decoder_with_position_knows_where_the_pen_is():
-    """Two ways to the same last move that end in different places: only with `position` can one step tell them."""
-    for position in (False, True):
-        torch.manual_seed(0)
-        decoder = StrokeDecoder(code=2, hidden=4, mixtures=2, position=position)
-        hidden, cell, _, told = decoder.first_state(torch.zeros(2, 2))
-        row, place = torch.tensor([[1.0, 0, 1, 0, 0]] * 2), torch.tensor([[0.0, 0.0], [5.0, -3.0]])
-        move, (_, _, place, _) = decoder.step(row, (hidden, cell, place, told))
-        assert place.tolist() == [[1, 0], [6, -3]]
-        assert torch.equal(move.mean[0], move.mean[1]) is not position
 
 
 class Mock:
@@ -56,9 +22,11 @@ class Mock:
     def __call__(self, row, state):
         count, i = state
         self.seen.append(len(row))
-        assert torch.equal(row[count == 0], first_row(int((count == 0).sum()), row)), "each begins as one does alone"
-        told = row[count > 0].double()
-        assert torch.allclose(told[:, 1], i[count > 0].clamp(max=1e3), atol=0.1), "and goes on with its own rows"
+        assert torch.equal(row[count == 0], first_row(int((count == 0).sum()), row)), (
+            "every sketch begins with the first row"
+        )
+        last = row[count > 0].double()
+        assert torch.allclose(last[:, 1], i[count > 0].clamp(max=1e3), atol=0.1), "and goes on with its own rows"
         ends = (count >= self.lengths[i.long()]).double()
         pen = torch.stack([1 - ends, torch.zeros_like(ends), ends], dim=-1) * 1000
         mean = torch.stack([count + 1, i], dim=-1).unsqueeze(1)
@@ -71,9 +39,13 @@ def begin(numbers):
     return torch.zeros(len(numbers)).double(), numbers.double()
 
 
+def sampler(step, waiting, most=20, temperature=0.0, **more):
+    return Sampler(step, begin, deque(waiting), most, DrawingConfig(temperature=temperature), **more)
+
+
 def run(ends, most=20, mock=None, **more):
     mock = mock or Mock(ends)
-    ended = list(draw_rows(mock, begin, deque(range(len(ends))), most=most, **{"temperature": 0.0, **more}))
+    ended = list(sampler(mock, range(len(ends)), most, **more).run())
     assert sorted(number for number, _ in ended) == list(range(len(ends))), "each comes once"
     return [rows for _, rows in sorted(ended, key=lambda one: one[0])], mock
 
@@ -90,7 +62,7 @@ def test_each_sketch_ends_where_it_says_and_keeps_its_own_rows():
 
 
 def test_a_sketch_that_has_ended_stays_ended():
-    """The pen may say END again, or not, while the sketch waits in the batch: the first END counts."""
+    """Whatever the pen says afterwards while other sketches go on: the first END counts."""
 
     class Again(Mock):
         def __call__(self, row, state):
@@ -112,7 +84,7 @@ def test_lengths_are_bounded():
     assert len(mock.seen) == 9
 
 
-def test_forced_lengths():
+def test_lengths_can_be_forced():
     rows, mock = run([10**6] * 3, lengths=torch.tensor([4, 1, 2]))
     assert [len(r) for r in rows] == [4, 1, 2]
     assert len(mock.seen) == 4
@@ -133,48 +105,84 @@ def test_temperature_zero_needs_no_noise_and_noise_belongs_to_a_sketch():
 
 @pytest.mark.parametrize("lanes", [1, 2, 3, 7, 40, 100])
 @pytest.mark.parametrize("forced", [False, True])
-def test_where_sketches_end_the_next_begin(lanes, forced):
-    """Each is what it is alone, in any number of lanes; and lanes are not left idle."""
+def test_waiting_sketches_fill_lanes_that_have_ended(lanes, forced):
+    """Each is drawn as it would be alone, in any number of lanes, and lanes are not left idle."""
     torch.manual_seed(0)
     lengths = torch.randint(0 if not forced else 1, 20, (60,))
-    luck = torch.rand(60, 25, 1, 4)
-    ways = {"temperature": 0.7, "noise": lambda numbers: luck[numbers], "lengths": lengths if forced else None}
+    noise = torch.rand(60, 25, 1, 4)
+    ways = {"temperature": 0.7, "noise": lambda numbers: noise[numbers], "lengths": lengths if forced else None}
     mock = Mock([10**6] * 60 if forced else lengths.tolist())
     rows, _ = run(lengths.tolist(), most=15, mock=mock, lanes=lanes, **ways)
     assert [len(drawn) for drawn in rows] == lengths.clamp(max=15).tolist()
     assert max(mock.seen) == min(lanes, 60)
     for number in (0, 17, 59):
         alone = Mock([10**6] * 60 if forced else lengths.tolist())
-        (_, drawn), *_ = draw_rows(
-            alone,
-            lambda _, number=number: begin(torch.tensor([number])),
-            deque([0]),
-            most=15,
-            temperature=0.7,
-            noise=lambda _, number=number: luck[number : number + 1],
-            lengths=lengths[number : number + 1] if forced else None,
-        )
+        one = sampler(alone, [number], 15, **ways)
+        ((_, drawn),) = one.run()
         assert torch.equal(drawn, rows[number])
     if lanes <= 7:  # as good as all steps are full ones, until none is waiting
         least = (lengths.clamp(max=15) + (not forced) * (lengths < 15)).clamp(min=1).sum().item()
         assert sum(mock.seen) <= least + lanes * 16
 
 
-def test_no_sketch_is_no_drawing():
-    assert list(draw_rows(Mock([]), begin, deque(), most=5, temperature=0.0)) == []
+def test_without_sketches_nothing_is_drawn():
+    assert list(sampler(Mock([]), []).run()) == []
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 5])
-def test_whoever_hears_of_an_end_may_let_more_wait(lanes):
+def test_further_sketches_can_be_added_while_drawing(lanes):
     """Of 8 sketches those with an even number bring the next one along: also the last one that is drawn."""
     ends = [3, 0, 7, 5, 1, 2, 6, 4]
-    waiting, found = deque([0, 2, 4]), {}
-    for number, rows in draw_rows(Mock(ends), begin, waiting, most=9, temperature=0.0, lanes=lanes):
+    drawing, found = sampler(Mock(ends), [0, 2, 4], most=9, lanes=lanes), {}
+    for number, rows in drawing.run():
         found[number] = len(rows)
-        waiting.extend([number + 1] if number % 2 == 0 else [])
-        waiting.extend([6] if number == 3 else [])
+        drawing.waiting.extend([number + 1] if number % 2 == 0 else [])
+        drawing.waiting.extend([6] if number == 3 else [])
     assert found == dict(enumerate(ends))
 
 
 def test_first_row_is_the_start_of_a_sketch():
     assert first_row(2, torch.zeros(1)).tolist() == [[0, 0, 1, 0, 0]] * 2
+
+
+def test_noise_depends_on_seed_number_and_attempt_alone():
+    numbers, attempts = np.array([7, 7, 9, 7]), np.array([0, 1, 0, 0])
+    noise = sample_noise(3, numbers, attempts, most=5, candidates=4)
+    table = noise(torch.arange(4))
+    assert table.shape == (4, 5, 4, 4)
+    assert torch.equal(table[0], table[3]), "the same sketch, wherever it stands"
+    assert not torch.equal(table[0], table[1])
+    assert not torch.equal(table[0], table[2])
+    assert torch.equal(noise(torch.tensor([2])), table[2:3])
+    alone = sample_noise(3, numbers, attempts, most=5, candidates=1)(torch.arange(4))
+    assert torch.equal(alone, table[:, :, :1]), "further candidates do not change the first one"
+    assert not torch.equal(sample_noise(4, numbers, attempts, 5, 4)(torch.arange(4)), table)
+    many = sample_noise(0, np.arange(400), np.zeros(400, int), 50, 1)(torch.arange(400))
+    assert many[..., :2].min() >= 0
+    assert many[..., :2].max() < 1
+    assert many[..., 2:].std() == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize(("rule", "factor"), [("root", 0.5), ("linear", 0.25)])
+def test_temperature_and_its_rule_for_sigma_reach_the_samples(rule, factor):
+    """Pen and sigma as `DrawingConfig` says; a pen that would never end at its own temperature is held warmer."""
+
+    def step(row, state):
+        count = len(row)
+        pen = torch.tensor([[4.0, 0.0, -60.0]]).expand(count, 3)
+        shape = (count, 1)
+        move = pen_move(torch.zeros(shape), torch.zeros(*shape, 2), torch.zeros(*shape, 2), torch.zeros(shape), pen)
+        return move, state
+
+    drawing = DrawingConfig(temperature=0.25, sigma_temperature=rule, min_pen_temperature=2.0)
+    noise = sample_noise(0, np.arange(200), np.zeros(200, int), 40, 1)
+    start = partial_state
+    rows = [rows for _, rows in Sampler(step, start, deque(range(200)), 40, drawing, noise).run()]
+    moves = torch.cat(rows)
+    assert moves[:, :2].std().item() == pytest.approx(factor, rel=0.02)
+    lifted = torch.softmax(torch.tensor([4.0, 0.0, -60.0]) / 2.0, dim=0)[1].item()
+    assert moves[:, 3].mean().item() == pytest.approx(lifted, rel=0.1)
+
+
+def partial_state(numbers):
+    return (torch.zeros(len(numbers), 1),)

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from gra2seq.shares import LEAST, MOST_JOBS, Shares, jobs_for
 
 import gra2seq
-from gra2seq import shares
 from gra2seq.data.doodles import doodles
+from gra2seq.drawing import parallel
+from gra2seq.drawing.parallel import MAX_JOBS, MIN_DRAWINGS, ParallelHealer, jobs_for
 from gra2seq.errors import UserError
 from gra2seq.formats.files import read, write
 from gra2seq.system import processes
@@ -24,11 +24,11 @@ SKETCHES = list(doodles(11, seed=4))
 
 
 def test_shares_are_put_together_in_the_order_of_the_sketches(tiny_run):
-    model, how = gra2seq.load(tiny_run), {"mask_prob": 0.4, "seed": 2, "samples": 2, "holes": [(0, 0, 40, 40)]}
+    model, how = gra2seq.load(tiny_run), {"mask_prob": 0.4, "seed": 2, "samples": 2, "candidates": 2}
     alone = model.heal(SKETCHES, **how)
     heard, before = [], torch.get_num_threads()
-    with Shares(tiny_run, SKETCHES, 3, **how) as parts:
-        assert len(parts.others) == 2
+    with ParallelHealer(tiny_run, SKETCHES, 3, **how) as parts:
+        assert len(parts.workers) == 2
         together = parts.heal(model, lambda done, total: heard.append((done, total)))
     assert [sketch.key for sketch in together] == [sketch.key for sketch in alone]
     for one, other in zip(together, alone, strict=True):
@@ -37,32 +37,32 @@ def test_shares_are_put_together_in_the_order_of_the_sketches(tiny_run):
     assert heard == sorted(heard)
     assert heard[-1] == (22, 22)
     assert torch.get_num_threads() == before
-    assert not any(other.process.is_alive() for other in parts.others)
+    assert not any(other.process.is_alive() for other in parts.workers)
 
 
 def test_who_draws_alone_begins_nothing(tiny_run, monkeypatch):
     """Neither a process nor the helper that watches over them: one drawing is to be there at once."""
-    monkeypatch.setattr(shares, "start_worker", None)
-    monkeypatch.setattr(shares, "ctrl_c_blocked", None)
+    monkeypatch.setattr(parallel, "start_worker", None)
+    monkeypatch.setattr(parallel, "ctrl_c_blocked", None)
     for sketches, jobs in ((SKETCHES, 1), (SKETCHES[:1], 4), ([], 4)):
-        with Shares(tiny_run, sketches, jobs) as parts:
-            assert not parts.others
+        with ParallelHealer(tiny_run, sketches, jobs) as parts:
+            assert not parts.workers
             assert len(parts.heal(gra2seq.load(tiny_run))) == len(sketches)
 
 
 def test_few_sketches_have_no_empty_share(tiny_run):
-    with Shares(tiny_run, SKETCHES[:2], 4) as parts:
-        assert len(parts.others) == 1
+    with ParallelHealer(tiny_run, SKETCHES[:2], 4) as parts:
+        assert len(parts.workers) == 1
         assert len(parts.heal(gra2seq.load(tiny_run))) == 2
 
 
 def test_what_goes_wrong_in_a_process_goes_wrong_here(tiny_run, tmp_path):
     model = gra2seq.load(tiny_run)
-    with Shares(tmp_path / "none", SKETCHES, 2) as parts, pytest.raises(UserError, match="no model at"):
+    with ParallelHealer(tmp_path / "none", SKETCHES, 2) as parts, pytest.raises(UserError, match="no model at"):
         parts.heal(model)
-    with Shares(tiny_run, SKETCHES, 2) as parts:
-        os.kill(parts.others[0].process.pid, signal.SIGKILL)
-        with pytest.raises(UserError, match=r"share 2 of 2 ended with signal 9 \(SIGKILL\).*--jobs 1"):
+    with ParallelHealer(tiny_run, SKETCHES, 2) as parts:
+        os.kill(parts.workers[0].process.pid, signal.SIGKILL)
+        with pytest.raises(UserError, match=r"part 2 of 2 ended with signal 9 \(SIGKILL\).*--jobs 1"):
             parts.heal(model)
 
 
@@ -78,10 +78,10 @@ def test_it_waits_in_peace_for_the_last(tiny_run, monkeypatch):
         waited.append(len(ends))
         return multiprocessing.connection.wait(ends, seconds)
 
-    monkeypatch.setattr(shares, "wait", wait)
-    with Shares(tiny_run, SKETCHES[:1], 3) as parts:
+    monkeypatch.setattr(parallel, "wait", wait)
+    with ParallelHealer(tiny_run, SKETCHES[:1], 3) as parts:
         parts.sketches, parts.jobs = SKETCHES[:3], 3
-        parts.others = [processes.start_worker(told_after, seconds) for seconds in (0.0, 4.0)]
+        parts.workers = [processes.start_worker(told_after, seconds) for seconds in (0.0, 4.0)]
         assert parts.heal(gra2seq.load(tiny_run))[1:] == ["drawn", "drawn"]
     assert waited[-1] == 2, "of one that is done nothing more is to be heard"
     assert len(waited) < 100
@@ -92,7 +92,21 @@ def test_it_waits_in_peace_for_the_last(tiny_run, monkeypatch):
 def test_a_ctrl_c_ends_all_of_them_at_once(tmp_path, tiny_run, delay):
     source, out = tmp_path / "many.ndjson", tmp_path / "healed.ndjson"
     write(source, doodles(600))
-    begin = [sys.executable, "-m", "gra2seq.cli", "heal", source, "-m", tiny_run, "--jobs", "3", "-o", out]
+    begin = [
+        sys.executable,
+        "-m",
+        "gra2seq.cli",
+        "heal",
+        source,
+        "--mask-prob",
+        "0.1",
+        "-m",
+        tiny_run,
+        "--jobs",
+        "3",
+        "-o",
+        out,
+    ]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     # Who tests in the background of a script passes on that a Ctrl-C is not heard: at a terminal it is.
     pipes["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -122,9 +136,9 @@ def test_whoever_leaves_early_leaves_nobody_behind(tiny_run):
     def give_up(*_):
         raise KeyboardInterrupt
 
-    with Shares(tiny_run, SKETCHES, 3) as parts, pytest.raises(KeyboardInterrupt):
+    with ParallelHealer(tiny_run, SKETCHES, 3) as parts, pytest.raises(KeyboardInterrupt):
         parts.heal(gra2seq.load(tiny_run), give_up)
-    assert [other.process.is_alive() for other in parts.others] == [False] * 2
+    assert [other.process.is_alive() for other in parts.workers] == [False] * 2
 
 
 def test_one_that_cannot_be_started_ends_the_others(tiny_run, monkeypatch):
@@ -136,18 +150,24 @@ def test_one_that_cannot_be_started_ends_the_others(tiny_run, monkeypatch):
         started.append(processes.start_worker(*told))
         return started[0]
 
-    monkeypatch.setattr(shares, "start_worker", start)
-    with pytest.raises(UserError, match="no process for share 3 of 3"), Shares(tiny_run, SKETCHES, 3):
+    monkeypatch.setattr(parallel, "start_worker", start)
+    with pytest.raises(UserError, match="no process for part 3 of 3"), ParallelHealer(tiny_run, SKETCHES, 3):
         pass
     assert not started[0].process.is_alive()
 
 
 @pytest.mark.parametrize(
     ("there", "drawings", "jobs"),
-    [(2, 1, 1), (2, 2 * LEAST - 1, 1), (2, 2 * LEAST, 2), (2, 100 * LEAST, 2), (64, 100 * LEAST, MOST_JOBS)],
+    [
+        (2, 1, 1),
+        (2, 2 * MIN_DRAWINGS - 1, 1),
+        (2, 2 * MIN_DRAWINGS, 2),
+        (2, 100 * MIN_DRAWINGS, 2),
+        (64, 100 * MIN_DRAWINGS, MAX_JOBS),
+    ],
 )
 def test_a_process_must_be_worth_its_beginning(monkeypatch, there, drawings, jobs):
-    monkeypatch.setattr(shares, "available_cores", lambda: there)
+    monkeypatch.setattr(parallel, "available_cores", lambda: there)
     assert jobs_for(drawings) == jobs
 
 

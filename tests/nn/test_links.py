@@ -5,7 +5,19 @@ import math
 import pytest
 import torch
 
-from gra2seq.nn.links import LINKS, Nodes, by_row, cosine, symmetric, synonymous, with_whole_view
+from gra2seq.errors import UserError
+from gra2seq.nn.links import (
+    LINKS,
+    NORMALISING,
+    Nodes,
+    by_row,
+    cosine,
+    link_rule,
+    register_links,
+    symmetric,
+    synonymous,
+    with_whole_view,
+)
 
 DEGREES = (0, 20, 40, 60, 80)
 
@@ -23,7 +35,7 @@ def nodes(features, valid=None, centres=None, uniform=None):
     return Nodes(features, valid, centres, uniform)
 
 
-def slow_edges(features, valid, shares=(0.5, 0.2)):
+def slow_edges(features, valid, weighed=True):
     """Eq. 2, one entry after the other."""
     count = len(features)
     unit = [f / max(float(f.norm()), 1e-12) for f in features]
@@ -34,8 +46,8 @@ def slow_edges(features, valid, shares=(0.5, 0.2)):
         a[i, i] = 1
         others = [j for j in range(count) if j != i and valid[j]]
         ranked = sorted(others, key=lambda j: (-float(unit[i] @ unit[j]), j))
-        for share, j in zip(shares, ranked, strict=False):
-            a[i, j] = share * float(unit[i] @ unit[j])
+        for share, j in zip((0.5, 0.2), ranked, strict=False):
+            a[i, j] = share * (float(unit[i] @ unit[j]) if weighed else 1)
     return a
 
 
@@ -47,15 +59,16 @@ def test_edges_of_a_fan():
     assert sorted(a[1].tolist()) == pytest.approx(sorted([0.5 * c20, 1, 0.2 * c20, 0, 0]))
 
 
-@pytest.mark.parametrize(("name", "shares"), [("synonymous", (0.5, 0.2)), ("synonymous-4", (0.5, 0.2, 0.1, 0.05))])
+@pytest.mark.parametrize(("name", "weighed"), [("synonymous", True), ("nearest-cosine", False)])
 @pytest.mark.parametrize("seed", range(5))
-def test_edges_equal_a_double_loop(name, shares, seed):
+def test_edges_equal_a_double_loop(name, weighed, seed):
+    """DC-gra2seq chooses by the cosine too, but its edges weigh 1, 0.5 and 0.2."""
     torch.manual_seed(seed)
     features = torch.randn(4, 9, 6, dtype=torch.float64)
     valid = torch.rand(4, 9) > 0.3
     edges = LINKS[name](nodes(features, valid))
     for b in range(4):
-        assert torch.allclose(edges[b], slow_edges(features[b], valid[b], shares), atol=1e-12)
+        assert torch.allclose(edges[b], slow_edges(features[b], valid[b], weighed), atol=1e-12)
 
 
 def test_ties_go_to_the_earlier_node():
@@ -73,7 +86,7 @@ def test_few_valid_nodes(name, real):
     assert a.isfinite().all()
     assert (a[real:] == 0).all()
     assert (a[:, real:] == 0).all()
-    if name not in ("random", "within-reach"):
+    if name not in ("random", "within-reach", "none"):
         for row in a[:real]:
             assert (row != 0).sum() == min(real, 3)
 
@@ -90,7 +103,7 @@ def test_a_masked_node_has_no_influence():
     assert jacobian.abs().sum() > 0
 
 
-def test_choosing_comes_after_masking():
+def test_neighbours_are_chosen_after_masking():
     """With the nearest node masked, the next two are linked: none of the two edges is lost."""
     valid = torch.tensor([[True, False, True, True, True]])
     a = synonymous(nodes(fan(), valid))[0]
@@ -154,6 +167,7 @@ def test_normalising_by_hand():
     assert (s[3] == 0).all()
     assert (s[:, 3] == 0).all()
     assert by_row(a).sum(dim=-1).tolist() == pytest.approx([1, 1, 1, 0])
+    assert NORMALISING["none"](a) is a, "SketchHealer's release does not normalise"
 
 
 def test_drawing_order_by_hand():
@@ -171,9 +185,19 @@ def test_drawing_order_by_hand():
 
 
 def test_within_reach_by_hand():
-    """SketchLattice's links: the largest distance is 10: 2 is within reach, 3 is not; a masked one is nobody's."""
+    """SketchLattice's links: the largest distance is 10: 2 is within reach, 3 is not; a masked one has none."""
     centres = torch.tensor([[[0.0, 0], [0, 2], [0, 5], [0, 10], [0, 1000]]])
     valid = torch.tensor([[True, True, True, True, False]])
     expected = [[1, 1, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0]]
     got = LINKS["within-reach"](Nodes(torch.zeros(1, 5, 2), valid, centres))[0]
     assert torch.equal(got, torch.tensor(expected, dtype=got.dtype))
+
+
+def test_links_are_found_by_name_and_own_ones_can_be_registered(monkeypatch):
+    monkeypatch.setattr("gra2seq.nn.links.LINKS", dict(LINKS))
+    with pytest.raises(UserError, match="unknown links 'best': one of synonymous"):
+        link_rule("best")
+    register_links("best", synonymous)
+    assert link_rule("best") is synonymous
+    with pytest.raises(UserError, match="already"):
+        register_links("best", cosine)

@@ -5,14 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from gra2seq.sketch.chamfer import MOST, SPACING, chamfer, left_of, line_points, off_what_is_left
 
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
-from gra2seq.sketch import chamfer as module
-from gra2seq.sketch.canvas import Canvas
-from gra2seq.sketch.masking import damage
-from gra2seq.sketch.strokes import Sketch
+from gra2seq.sketch import distance as module
+from gra2seq.sketch.damage import lose, mask
+from gra2seq.sketch.distance import MOST, SPACING, chamfer, distance_to_visible, line_points, visible_points
+from gra2seq.sketch.region import Region
+from gra2seq.sketch.strokes import BOX, Sketch
 
 SKETCHES = list(doodles(24, seed=5))
 
@@ -21,9 +21,9 @@ def sketch(*strokes):
     return Sketch.from_strokes(strokes)
 
 
-def slow_points(drawing):
-    """Walk along every stroke, segment by segment."""
-    left, top, width, height = drawing.box
+def slow_points(drawing, frame=None):
+    """Walk along every stroke, segment by segment, in units in which the frame's longer side is 1."""
+    left, top, width, height = frame or drawing.box
     side = max(width, height) or 1.0
     strokes = [
         [((float(x) - left - width / 2) / side, (float(y) - top - height / 2) / side) for x, y in stroke]
@@ -35,14 +35,14 @@ def slow_points(drawing):
     for stroke, length in zip(strokes, lengths, strict=True):
         steps = math.ceil(length / spacing - 1e-6)
         for n in range(steps + 1):
-            left_to_go = length * n / steps if steps else 0.0
+            rest = length * n / steps if steps else 0.0
             place = stroke[-1] if n else stroke[0]
             for a, b in pairwise(stroke):
                 size = math.dist(a, b)
-                if left_to_go <= size and size > 0:
-                    place = tuple(p + (q - p) * left_to_go / size for p, q in zip(a, b, strict=True))
+                if rest <= size and size > 0:
+                    place = tuple(p + (q - p) * rest / size for p, q in zip(a, b, strict=True))
                     break
-                left_to_go -= size
+                rest -= size
             found.append(place)
     return found
 
@@ -131,33 +131,33 @@ def test_very_many_dots():
     assert chamfer([dots], [dots]).tolist() == [0]
 
 
-def slow_off(drawn, original, boxes):
-    """A double loop; boxes are (left, top, right, bottom), the original's longer side is 1 around the origin."""
-
-    def told(x, y):
-        return not any(a <= x < c and b <= y < d for a, b, c, d in boxes)
-
-    left = [p for p in slow_points(original) if told(*p)]
-    every = slow_points(drawn)
-    seen = [p for p in every if told(*p)]
-    there = sum(min(math.dist(p, q) for q in left) for p in seen) / max(len(seen), 1)
-    return (there + sum(min(math.dist(p, q) for p in every) for q in left) / len(left)) / 2
+def slow_distance_to_visible(drawn, damage):
+    """A double loop; drawn lines inside of the lost region do not count, but visible ink may be near to them."""
+    visible = slow_points(damage.visible, damage.frame)
+    every = slow_points(drawn, (-BOX / 2, -BOX / 2, BOX, BOX))
+    outside = ~damage.lost.contains(damage.denormalised(np.array(every)))
+    seen = [point for point, counts in zip(every, outside.tolist(), strict=True) if counts]
+    there = sum(min(math.dist(p, q) for q in visible) for p in seen) / max(len(seen), 1)
+    return (there + sum(min(math.dist(p, q) for p in every) for q in visible) / len(visible)) / 2
 
 
-def test_what_is_left_against_a_double_loop():
-    """Of drawings that fill their box, so that the slow points, which are scaled, lie where they are drawn."""
-    canvas = Canvas(640, 16, 256)
-    numbers = np.random.default_rng(3).random((8, 20))
-    damaged = SKETCHES[:8]
-    pairs = zip(damaged, numbers, strict=True)
-    lost = [damage(s, canvas, n, 0.3, holes=[(s.box[0], s.box[1], 30, 30)]) for s, n in pairs]
-    left = [left_of(s, one) for s, one in zip(damaged, lost, strict=True)]
-    drawn = [boxed(s) for s in SKETCHES[8:16]]
-    found = off_what_is_left(drawn, left, 255.0)
-    for number, one in enumerate(lost):
-        boxes = (np.concatenate([one.patches, one.holes]) - canvas.padded / 2) / canvas.side
-        assert found[number] == pytest.approx(slow_off(drawn[number], SKETCHES[number], boxes.tolist()), abs=1e-6)
-    assert sum(len(one.patches) for one in lost) > 4
+def test_distance_to_visible_ink_against_a_double_loop():
+    """Of masks, holes with and without a frame, and an erased band."""
+    noise = np.random.default_rng(3).random((8, 20))
+    damages = []
+    for number, (one, numbers) in enumerate(zip(SKETCHES[:8], noise, strict=True)):
+        left, top, width, height = one.box
+        hole = Region.of_boxes([(left, top, 0.4 * width, 0.4 * height)])
+        triangle = Region.of_polygons([[[left, top], [left + width, top + height / 3], [left, top + height / 2]]])
+        damages.append(
+            [mask(one, numbers, 0.3), lose(one, hole, one.box), lose(one, hole), lose(one, triangle)][number % 4]
+        )
+    assert sum(len(one.lost.boxes) for one in damages) > 4
+    for drawn, damage in zip(SKETCHES[8:16], damages, strict=True):
+        placed = boxed(drawn)
+        expected = slow_distance_to_visible(placed, damage)
+        assert distance_to_visible(placed, damage, BOX) == pytest.approx(expected, abs=1e-5)
+        np.testing.assert_allclose(visible_points(damage), slow_points(damage.visible, damage.frame), atol=1e-9)
 
 
 def boxed(drawing):
@@ -166,25 +166,25 @@ def boxed(drawing):
     return Sketch((drawing.points - (left + width / 2, top + height / 2)) * (255 / max(width, height)), drawing.lengths)
 
 
-def test_a_healed_drawing_is_not_blamed_for_what_it_draws_where_something_was_lost():
-    """But a line where there was paper, a line that is missing, and a drawing beside its place are."""
+def test_a_healed_drawing_is_not_blamed_for_what_it_draws_in_the_lost_region():
+    """But a line on visible blank paper, a line that is missing, and a drawing beside its place are errors."""
     whole = sketch([(0, 0), (100, 0)], [(0, 100), (100, 100)])
-    half = left_of(whole, damage(whole, Canvas(640, 16, 256), holes=[(-10, 80, 120, 40)]))
+    half = lose(whole, Region.of_boxes([(-10, 80, 120, 40)]), whole.box)
     drawings = {
         "the original": whole,
-        "without what was lost": sketch([(0, 0), (100, 0)]),
-        "with something else there": sketch([(0, 0), (100, 0)], [(40, 95), (60, 95)]),
-        "a line on paper": sketch([(0, 0), (100, 0)], [(0, 50), (100, 50)]),
+        "without the lost line": sketch([(0, 0), (100, 0)]),
+        "with another line there": sketch([(0, 0), (100, 0)], [(40, 95), (60, 95)]),
+        "a line on blank paper": sketch([(0, 0), (100, 0)], [(0, 50), (100, 50)]),
         "a line missing": sketch([(0, 0), (50, 0)]),
         "aside": sketch([(0, 10), (100, 10)]),
     }
-    placed = [Sketch((one.points - 50) * 2.55, one.lengths) for one in drawings.values()]
-    off = dict(zip(drawings, off_what_is_left(placed, [half] * len(placed), 255.0).tolist(), strict=True))
-    assert max(list(off.values())[:3]) < 1e-6
-    assert min(list(off.values())[3:]) > 0.05
-    assert off["aside"] == pytest.approx(0.1, abs=1e-6)
-    nothing = left_of(whole, damage(whole, Canvas(640, 16, 256), holes=[(-10, -10, 200, 200)]))
-    assert off_what_is_left(placed[:2], [nothing, half], 255.0).tolist() == pytest.approx([0, 0], abs=1e-6)
+    found = {
+        name: distance_to_visible(Sketch((one.points - 50) * 2.55, one.lengths), half, 255.0)
+        for name, one in drawings.items()
+    }
+    assert max(list(found.values())[:3]) < 1e-6
+    assert min(list(found.values())[3:]) > 0.05
+    assert found["aside"] == pytest.approx(0.1, abs=1e-6)
 
 
 def test_no_drawing_and_bad_input():
