@@ -1,8 +1,11 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
-BIN := .venv/bin
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
-.PHONY: demo test test-slow fuzz fuzz-long check format bench install clean
+# no note of the documentation theme on its successor
+export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: demo test test-slow fuzz fuzz-long check format docs bench install clean
 
 install: .venv/installed
 
@@ -26,14 +29,19 @@ fuzz: install  ## 2,000 mutants for every reader, under limits on memory and tim
 fuzz-long: install  ## 20,000 of them
 	$(BIN)/python -m tests.fuzz --count 20000
 
-check: install  ## style and types
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+check: install  ## style, types, and that the documents build
+	$(BIN)/ruff check src tests examples docs
+	$(BIN)/ruff format --check src tests examples docs
 	$(BIN)/mypy
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: install  ## the site, in out/site
+	$(BIN)/mkdocs build --strict
+	@echo "The site is in out/site/index.html"
 
 format: install
-	$(BIN)/ruff check --fix src tests examples
-	$(BIN)/ruff format src tests examples
+	$(BIN)/ruff check --fix src tests examples docs
+	$(BIN)/ruff format src tests examples docs
 
 bench: install  ## ratios as JSON (quiet machine, please)
 	$(BIN)/gra2seq bench --json
