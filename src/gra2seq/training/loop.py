@@ -109,7 +109,7 @@ class Trainer:
         self.dataset = self._start_from(dataset, begun)
         if self.training.reader not in ("", NO_READER) and not begun:  # else it is in the checkpoint
             load_reader(self.network, self.training.reader)
-        objective = OBJECTIVES[self.training.objective](self.network)
+        self.bare_objective = OBJECTIVES[self.training.objective](self.network)
         self.average = Average(self.network, self.training.average) if self.training.average else None
         if resume:
             manifest.check_same_run(self.run, config, self.dataset)
@@ -119,7 +119,7 @@ class Trainer:
         optimizer = torch.optim.Adam(
             self.network.parameters(), lr=self.training.learning_rate, betas=BETAS, eps=EPSILON, fused=True
         )
-        self.objective, self.optimizer = fabric.setup(objective, optimizer)
+        self.objective, self.optimizer = fabric.setup(self.bare_objective, optimizer)
         if begun:  # now that the weights are on their device: Adam's moments belong beside them
             self.state = checkpoint.load_run(self.run, self.network, optimizer, self.average)
         self.raw_optimizer = optimizer
@@ -159,7 +159,7 @@ class Trainer:
         classifier = self.config.model.name == CLASSIFIER
         if self.fabric.is_global_zero and kept and self.state.finished and classifier and len(self.dataset.test):
             checkpoint.load_weights(self.run / checkpoint.WEIGHTS, self.network)
-            test = Validation(self.config, self.dataset, self.objective, self.dataset.test, len(self.dataset.test))
+            test = Validation(self.config, self.dataset, self.bare_objective, self.dataset.test, len(self.dataset.test))
             figures = {**test.losses(), "sketches": len(test.indices), "categories": list(self.dataset.categories)}
             checkpoint.write_json(self.run / TEST, figures)  # its accuracy is the ceiling of every Rec it gives
         self.fabric.barrier()
@@ -173,7 +173,7 @@ class Trainer:
         steps, schedule = self._data()
         judged_on = self.dataset.valid if len(self.dataset.valid) else self.dataset.train
         self.validation = (
-            Validation(self.config, self.dataset, self.objective, judged_on, self.training.validate_sketches)
+            Validation(self.config, self.dataset, self.bare_objective, judged_on, self.training.validate_sketches)
             if self.fabric.is_global_zero
             else None
         )
