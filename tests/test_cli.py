@@ -179,6 +179,10 @@ def test_several_drawings_as_svg_are_numbered_files(call, tmp_path):
     assert [name.rsplit("/", 1)[1] for name in json.loads(out)["files"]] == ["b-000.svg", "b-001.svg", "b-002.svg"]
 
 
+def test_version_is_printed(call):
+    assert call("--version")[:2] == (0, f"{gra2seq.__version__}\n")
+
+
 def test_doctor(call):
     code, out, _ = call("doctor", "--json")
     assert code == 0

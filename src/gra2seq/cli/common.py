@@ -79,6 +79,23 @@ Untrained = Annotated[
 Limit = Annotated[int, typer.Option(min=1, help="Take at most so many sketches of all files.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from gra2seq import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Sketches as graphs of patches: heal, complete, redraw, compare, train."""
+
+
 def reply(as_json: bool, value: dict[str, Any], words: str) -> None:
     if as_json:
         print(json.dumps(value))
