@@ -54,7 +54,8 @@ def evaluate(
     seeds: Seeds = 1,
     judge: JudgeRun = None,
     draw: Annotated[
-        str | None, typer.Option(help="What a drawing sees: code, or guided by the visible ink. Default: the model's.")
+        str | None,
+        typer.Option(help="What a drawing sees: code, guided (by the visible ink) or infill. Default: the model's."),
     ] = None,
     best_of: BestOf = None,
     good_enough: GoodEnough = None,

@@ -41,18 +41,24 @@ MASK_SEED, MASK_VERSION = 2023, 3  # of the random numbers of a benchmark, and o
 BATCH = 256
 UNKNOWN = -1  # the judge's category of an empty drawing
 GUIDED: dict[str, Any] = {"best_of": 3, "good_enough": 0.015, "candidates": 4}  # chosen on the validation split
-DRAWING = ("code", "guided")  # what a drawing may see beside its code
+INFILL = 24  # samples of the lost region
+DRAWING = ("code", "guided", "infill")  # what a drawing may see beside its code
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
 
 
 def drawing_mode(drawing: DrawingConfig, mode: str, keep_lines: bool = False) -> DrawingConfig:
-    """How drawings are made: from the `code` alone, or `guided` by the visible ink."""
+    """How drawings are made: from the `code` alone, `guided` by the visible ink, or by `infill` decoding.
+
+    Infill keeps the visible lines; drawings without damage are then guided.
+    """
     if mode not in DRAWING:
         raise UserError(f"--draw {mode!r} is not one of {', '.join(DRAWING)}")
     if mode == "code":
         return replace(drawing, best_of=1, good_enough=0.0, candidates=1, keep_lines=keep_lines, infill=0)
     guided = drawing if drawing.guided else replace(drawing, **GUIDED)
+    if mode == "infill":
+        return replace(guided, keep_lines=True, infill=drawing.infill or INFILL)
     return replace(guided, keep_lines=keep_lines, infill=0)
 
 
@@ -163,9 +169,9 @@ def row_of(name: str, model: Model, dataset: Dataset, terms: Terms, outcome: Out
         "sketches": len(outcome.ranks),
         "gallery": len(outcome.ranks),
         "direction": terms.direction,
-        "sees": "guided" if drawing.guided else "code",
+        "sees": drawing.sees if kind else replace(drawing, infill=0).sees,
         "repaired": bool(kind) and drawing.repair and model.network.repair is not None,
-        "kept": bool(kind) and drawing.keep_lines,
+        "kept": bool(kind) and (drawing.keep_lines or drawing.infill > 0),
         "best_of": drawing.best_of,
         "good_enough": drawing.good_enough,
         "candidates": drawing.candidates,
@@ -252,6 +258,10 @@ def redrawn(
     visible = [damage for damage in damages if damage is not None]
     drawing = replace(model.drawing, seed=seed)
     drawn: list[Sketch] = [Sketch(np.zeros((1, 2), np.float32), np.array([1]))] * len(sketches)
+    if drawing.infill and kind:
+        for number, sketch in zip(there, model.heal_damages(visible, drawing=drawing), strict=True):
+            drawn[number] = sketch
+        return drawn
     codes = model.encode(visible)
     guides = visible if drawing.guided else None
     made = model.draw(codes, drawing=drawing, visible=guides, first=numbers[there], progress=progress)

@@ -34,7 +34,11 @@ OPTIONAL = ("square", "sees", "repaired", "kept", "best_of", "good_enough", "can
 MEASURES = ("rec", "ceiling", *(f"ret_{k}" for k in KS), "chamfer")
 COLUMNS = (*SETTING[:5], *SEEDS, *SETTING[5:], *MEASURES)
 BY_CATEGORY = "rec_by_category"
-WAYS = {"code": "drawn from the code alone", "guided": "guided by the visible ink"}  # protocol.DRAWING, in words
+WAYS = {  # protocol.DRAWING, in words
+    "code": "drawn from the code alone",
+    "guided": "guided by the visible ink",
+    "infill": "the visible strokes given, the lost region sampled",
+}
 DASH = "–"
 
 
