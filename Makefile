@@ -2,17 +2,22 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow check format bench install clean
+PORT ?= 8017
+
+.PHONY: demo studio check-js bench-studio test test-slow check format bench install clean
 
 install: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[studio,dev]'
 	touch $@
 
 demo: install  ## the model in the package heals drawings it never saw; writes a page of it
 	$(BIN)/python examples/demo.py
+
+studio: install  ## the page to draw on, in your browser
+	$(BIN)/gra2seq studio --port $(PORT)
 
 test: install check  ## all tests but the slow ones
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -25,12 +30,21 @@ check: install  ## style and types
 	$(BIN)/ruff format --check src tests examples
 	$(BIN)/mypy
 
+check-js: node_modules/.package-lock.json  ## types of the page's JavaScript; needs node
+	npx --no-install tsc --project jsconfig.json
+
+node_modules/.package-lock.json: package.json package-lock.json
+	npm ci --no-audit --no-fund
+
 format: install
 	$(BIN)/ruff check --fix src tests examples
 	$(BIN)/ruff format src tests examples
 
 bench: install  ## ratios as JSON (quiet machine, please)
 	$(BIN)/gra2seq bench --json
+
+bench-studio: install  ## how fast the studio answers, and how it bears many people: JSON
+	$(BIN)/python benchmarks/studio.py
 
 clean:
 	rm -rf .venv out build dist
