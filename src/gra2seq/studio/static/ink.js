@@ -2,9 +2,10 @@
 
 import { PAGE, boxOf } from "./geometry.js";
 
-/** @import { Box, Drawn, Region, Stroke } from "./types.js" */
+/** @import { Box, Drawn, Point, Region, Stroke } from "./types.js" */
 
 const PEN = 5; // thickness of a line, of a page of 640
+const SHARPEST = 0.45; // cosine of the sharpest turn that is drawn smoothly: about 63 degrees
 const SECONDS = 1.1; // that a drawing takes to appear
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -44,11 +45,44 @@ export function paint(context, strokes, style, width = PEN) {
   context.strokeStyle = style;
   context.lineWidth = width;
   context.beginPath();
-  for (const stroke of strokes) {
-    context.moveTo(...stroke[0]);
-    for (const point of stroke.length > 1 ? stroke.slice(1) : stroke) context.lineTo(...point);
-  }
+  for (const stroke of strokes) trace(context, stroke);
   context.stroke();
+}
+
+/**
+ * A smooth line through all points of a stroke; where it turns sharply, the corner stays.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Stroke} stroke
+ */
+function trace(context, stroke) {
+  context.moveTo(...stroke[0]);
+  if (stroke.length < 3) {
+    context.lineTo(...(stroke[1] ?? stroke[0]));
+    return;
+  }
+  let [tx, ty] = [0, 0]; // direction of the line at the last point; zero at ends and corners
+  for (let n = 1; n < stroke.length; n += 1) {
+    const [[ax, ay], [bx, by]] = [stroke[n - 1], stroke[n]];
+    const [ux, uy] = direction(stroke[n - 1], stroke[n], stroke[n + 1]);
+    const reach = Math.hypot(bx - ax, by - ay) / 3;
+    context.bezierCurveTo(ax + tx * reach, ay + ty * reach, bx - ux * reach, by - uy * reach, bx, by);
+    [tx, ty] = [ux, uy];
+  }
+}
+
+/**
+ * The direction of a smooth line at b, on its way from a to c, as a vector of length 1; zero at a corner or an end.
+ * @param {Point} a
+ * @param {Point} b
+ * @param {Point | undefined} c
+ * @returns {Point}
+ */
+function direction(a, b, c) {
+  if (!c) return [0, 0];
+  const [ax, ay, bx, by] = [b[0] - a[0], b[1] - a[1], c[0] - b[0], c[1] - b[1]];
+  const [before, after, through] = [Math.hypot(ax, ay), Math.hypot(bx, by), Math.hypot(ax + bx, ay + by)];
+  const isCorner = (ax * bx + ay * by) < SHARPEST * before * after;
+  return isCorner || !through ? [0, 0] : [(ax + bx) / through, (ay + by) / through];
 }
 
 /**
@@ -59,7 +93,14 @@ export function paint(context, strokes, style, width = PEN) {
 export function paintRegion(context, region, style) {
   context.fillStyle = style;
   for (const box of region.boxes) context.fillRect(...box);
-  for (const { path, radius } of region.erasers) paint(context, [path], style, 2 * radius);
+  context.strokeStyle = style;
+  for (const { path, radius } of region.erasers) {
+    context.lineWidth = 2 * radius;
+    context.beginPath();
+    context.moveTo(...path[0]);
+    for (const point of path) context.lineTo(...point);
+    context.stroke();
+  }
 }
 
 /**

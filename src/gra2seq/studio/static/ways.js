@@ -36,6 +36,7 @@ export class Ways {
     this.compareRow = box("compare-row");
     this.slider = input("compare");
     this.slider.addEventListener("input", () => this.#compared());
+    this.#emptyGrid();
     onColourChange(() => this.#drawn.forEach((_, number) => this.#paint(number, false)));
   }
 
@@ -43,9 +44,7 @@ export class Ways {
   forget() {
     this.#request?.abort();
     this.#request = null;
-    this.#drawn = [];
-    this.#cards = [];
-    box("grid").replaceChildren();
+    this.#emptyGrid();
     this.compareRow.hidden = true;
     this.board.preview(null);
   }
@@ -63,7 +62,7 @@ export class Ways {
     this.forget();
     this.kind = kind;
     const request = (this.#request = new AbortController());
-    this.#emptyGrid();
+    box("grid").classList.add("busy");
     say(this.text, DOING[kind]);
     try {
       await this.#receive(kind, request.signal);
@@ -72,6 +71,8 @@ export class Ways {
     } catch (error) {
       if (isAbort(error)) return;
       await this.#failed(kind, /** @type {Error} */ (error), request.signal);
+    } finally {
+      if (this.#request === request) box("grid").classList.remove("busy");
     }
   }
 
@@ -111,10 +112,7 @@ export class Ways {
   async #failed(kind, error, signal) {
     const passing = "isPassing" in error && error.isPassing;
     say(this.text, error.message.charAt(0).toUpperCase() + error.message.slice(1), !passing);
-    if (!passing) {
-      box("grid").replaceChildren();
-      return;
-    }
+    if (!passing) return;
     await new Promise((resolve) => setTimeout(resolve, RETRY));
     if (!signal.aborted) await this.ask(kind);
   }
@@ -122,6 +120,7 @@ export class Ways {
   #emptyGrid() {
     this.#drawn = Array(WAYS).fill(null);
     this.#cards = this.#drawn.map((_, number) => this.#card(number));
+    box("grid").classList.remove("busy");
     box("grid").replaceChildren(...this.#cards);
   }
 
