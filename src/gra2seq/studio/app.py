@@ -29,7 +29,7 @@ from gra2seq.studio.gallery import Gallery
 from gra2seq.studio.graphs import graph_answer
 from gra2seq.studio.guard import Guard
 from gra2seq.studio.guess import Guesser
-from gra2seq.studio.limits import MAX_POINTS, MAX_SEED, BusyError
+from gra2seq.studio.limits import MAX_POINTS, MAX_SEED, BusyError, check_count
 from gra2seq.studio.pages import static_files
 
 NDJSON = "application/x-ndjson"

@@ -25,7 +25,7 @@ export function toSvg(strokes) {
 }
 
 /**
- * An SVG that draws itself, stroke by stroke, wherever pictures can be shown.
+ * An SVG that draws itself, stroke by stroke; whoever shows no animation shows the whole drawing.
  * @param {Stroke[]} strokes
  * @returns {string}
  */
@@ -34,11 +34,11 @@ export function toAnimatedSvg(strokes) {
   const paths = strokes.map((stroke) => {
     const length = stroke.reduce((sum, [x, y], n) => sum + (n ? Math.hypot(x - stroke[n - 1][0], y - stroke[n - 1][1]) : 0), 0);
     const seconds = Math.max(length * SECONDS_PER_UNIT, 0.05);
-    const times = `begin="${begin.toFixed(2)}s" dur="${seconds.toFixed(2)}s" fill="freeze"`;
+    const [start, duration] = [begin.toFixed(2), seconds.toFixed(2)];
     const path =
-      `<path d="${pathOf(stroke)}" pathLength="1" stroke-dasharray="1 2" stroke-dashoffset="1" opacity="0">` +
-      `<set attributeName="opacity" to="1" begin="${begin.toFixed(2)}s"/>` +
-      `<animate attributeName="stroke-dashoffset" from="1" to="0" ${times}/></path>`;
+      `<path d="${pathOf(stroke)}" pathLength="1" stroke-dasharray="1 2">` +
+      `<set attributeName="opacity" to="0" begin="0s" end="${start}s"/>` +
+      `<animate attributeName="stroke-dashoffset" from="1" to="0" begin="${start}s" dur="${duration}s"/></path>`;
     begin += seconds + 0.08;
     return path;
   });
