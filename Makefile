@@ -4,7 +4,7 @@ BIN := .venv/bin
 
 PORT ?= 8017
 
-.PHONY: demo studio check-js bench-studio test test-slow check format bench install clean
+.PHONY: demo studio check-js bench-studio test test-slow fuzz fuzz-long check format bench install clean
 
 install: .venv/installed
 
@@ -24,6 +24,12 @@ test: install check  ## all tests but the slow ones
 
 test-slow: install  ## those that take minutes
 	$(BIN)/python -m pytest -m slow
+
+fuzz: install  ## 2,000 mutants for every reader, under limits on memory and time
+	$(BIN)/python -m tests.fuzz --count 2000
+
+fuzz-long: install  ## 20,000 of them
+	$(BIN)/python -m tests.fuzz --count 20000
 
 check: install  ## style and types
 	$(BIN)/ruff check src tests examples

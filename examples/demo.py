@@ -23,8 +23,8 @@ from gra2seq.data.doodles import CATEGORIES, doodles
 from gra2seq.evaluation.figures import links_of
 from gra2seq.model import mask_draws
 from gra2seq.sketch.masking import damage
-from gra2seq.sketch.picture import render
-from gra2seq.sketch.svg import write_svg
+from gra2seq.sketch.render import render
+from gra2seq.formats.svg import write_svg
 from gra2seq.system.atomic_files import atomic_write
 from gra2seq.training.gallery import damaged_picture
 
@@ -41,7 +41,7 @@ def main() -> None:
 
     started = time.perf_counter()
     model = gra2seq.load()
-    mine = [(path.stem, sketch) for path in sorted(DRAWINGS.glob("*.svg")) for _, sketch in gra2seq.read(path)]
+    mine = [(path.stem, sketch) for path in sorted(DRAWINGS.glob("*.svg")) for sketch in gra2seq.read(path)]
     names = [name for name, _ in mine] + [f"{category}, by rule" for category in CATEGORIES]
     sketches = [sketch for _, sketch in mine] + list(doodles(len(CATEGORIES), categories=CATEGORIES))
     say.print(f"Healing {len(sketches)} drawings, each patch wiped with probability {MASK:.0%} …")

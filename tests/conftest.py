@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from gra2seq.cli import main
-from gra2seq.options import options
 from gra2seq.training.loop import train
+from options_by_name import quick
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -20,12 +20,9 @@ def private_cache(tmp_path_factory):
     patch.undo()
 
 
-TINY = {"preset": "tiny", "data": "doodles:200", "workers": 0, "threads": 1, "gallery": 0}
-
-
 @pytest.fixture(scope="session", autouse=True)
 def tests_go_on():
-    """A command that is called here ends no process: Python looks for rings as ever, and finds what a test forgot."""
+    """Commands that tests call end no process, and garbage is collected as usual, so that leaks show."""
     patch = pytest.MonkeyPatch()
     for name in ("tune_garbage_collector", "skip_collection_at_exit"):
         patch.setattr(f"gra2seq.cli.{name}", lambda: None)
@@ -37,7 +34,7 @@ def tests_go_on():
 def tiny_run(tmp_path_factory):
     """The folder of a tiny model after a few steps."""
     folder = tmp_path_factory.mktemp("runs") / "tiny"
-    return train(options({**TINY, "run": str(folder), "max_steps": 6, "validate_every": 3}))
+    return train(quick(run=str(folder), max_steps=6, validate_every=3, validate_sketches=40))
 
 
 @pytest.fixture

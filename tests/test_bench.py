@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from gra2seq.options import SYSTEMS, options
 from torch.utils.flop_counter import FlopCounterMode
 
 from gra2seq import bench
@@ -10,7 +11,6 @@ from gra2seq.data.batches import prepare
 from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.models import build
-from gra2seq.options import SYSTEMS, options
 
 
 def test_every_system_is_timed(monkeypatch):

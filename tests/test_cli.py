@@ -9,7 +9,7 @@ import pytest
 
 import gra2seq
 from gra2seq.data.doodles import doodle, doodles
-from gra2seq.sketch.files import read, write
+from gra2seq.formats.files import read, read_records, write
 from gra2seq.sketch.strokes import Sketch
 
 CONFIG = "preset: tiny\ndata: doodles:200\nworkers: 0\nthreads: 1\naccelerator: cpu\n"
@@ -30,7 +30,7 @@ def test_a_drawing_is_healed_by_the_model_in_the_package(call, tmp_path, cat):
     code, out, err = call("heal", cat, "--tries", 2, "--steer", 3, "-o", tmp_path / "healed.svg", "--json")
     assert code == 0, err
     assert json.loads(out)["drawn"] == 1
-    assert len(list(read(tmp_path / "healed.svg"))) == 1
+    assert len(read(tmp_path / "healed.svg")) == 1
 
 
 def test_a_steered_pen_draws_otherwise(call, tmp_path, cat):
@@ -90,7 +90,7 @@ def test_from_training_to_a_healed_drawing(call, tmp_path, cat):
         assert code == 0, err
         assert json.loads(out) == {"sketches": 1, "drawn": 1, "files": [str(target)]}
         assert target.stat().st_size > 50
-    ((_, healed),) = read(tmp_path / "healed.ndjson")
+    (healed,) = read(tmp_path / "healed.ndjson")
     assert healed.category == "cat"
     assert cv2.imread(str(tmp_path / "healed.png")).min() < 100, "there is ink"
 
@@ -124,7 +124,7 @@ def test_a_hole_is_in_the_units_of_the_file(call, tmp_path, tiny_run):
         for holes in ([], ["--hole", hole]):
             out = tmp_path / "out.ndjson"
             assert call("heal", tmp_path / f"{name}.svg", "--model", tiny_run, *holes, "--seed", 1, "-o", out)[0] == 0
-            [(_, drawn)] = read(out)
+            [drawn] = read(out)
             answers[name, bool(holes)] = (drawn.points - away) / size
     rubbed_out = np.abs(answers["near", True] - answers["near", False]).max()
     assert rubbed_out > 0.1, "what is rubbed out changes the drawing"
@@ -232,7 +232,7 @@ def test_odd_drawings_are_healed(call, tmp_path, tiny_run, name):
     path.write_text(LINE % json.dumps(GOOD[name]))
     code, _, err = call("heal", path, "--model", tiny_run, "--mask-prob", 0.5, "-o", tmp_path / "out.ndjson")
     assert code == 0, err
-    ((_, sketch),) = read(tmp_path / "out.ndjson")
+    (sketch,) = read(tmp_path / "out.ndjson")
     assert np.isfinite(sketch.points).all()
 
 
@@ -357,9 +357,9 @@ def test_a_hole_that_hits_nothing_or_everything_is_said(call, tmp_path, tiny_run
     code, _, err = call(*words, "0,0,50,50")
     assert code == 0
     assert "--hole" not in err
-    (_, drawn), *_ = read(tmp_path / "out.svg")
+    drawn, *_ = read(tmp_path / "out.svg")
     assert max(drawn.box[2:]) < 200, "the answer is in those units too"
-    assert [sketch.box for _, sketch in gra2seq.read(square)] == [(10, 10, 80, 80)], "and what the library reads"
+    assert [sketch.box for sketch in gra2seq.read(square)] == [(10, 10, 80, 80)], "and what the library reads"
 
 
 def test_splits_survive_healing(call, tmp_path, tiny_run):
@@ -367,7 +367,7 @@ def test_splits_survive_healing(call, tmp_path, tiny_run):
     write(source, [("test", doodle("cat", 1)), ("valid", doodle("bus", 2))])
     code, _, err = call("heal", source, "--model", tiny_run, "--samples", 2, "-o", target)
     assert code == 0, err
-    assert [split for split, _ in read(target)] == ["test", "test", "valid", "valid"]
+    assert [split for split, _ in read_records(target)] == ["test", "test", "valid", "valid"]
 
 
 def test_brackets_in_names_and_arguments_behind_lists(call, tmp_path, tiny_run, cat):
@@ -390,7 +390,7 @@ def test_healing_can_keep_the_lines_that_are_left(tiny_run, tmp_path, call):
     write(cat, [("", Sketch(np.concatenate(strokes).astype(np.float32), np.array([2, 2, 2])))])
     words = ("--model", tiny_run, "-o", healed)
     assert call("heal", cat, "--hole", "40,-10,20,120", "--keep", *words)[0] == 0
-    [(_, sketch)] = read(healed)
+    [sketch] = read(healed)
     kept = np.split(sketch.points, np.cumsum(sketch.lengths)[:-1])[:5]
     ends = [[[0, 0], [40, 0]], [[60, 0], [100, 0]], [[0, 100], [40, 100]], [[60, 100], [100, 100]], [[0, 20], [0, 60]]]
     np.testing.assert_allclose(kept, ends, atol=100 / 80)  # a hole is rubbed out in whole pixels, here of 80

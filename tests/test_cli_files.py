@@ -8,7 +8,7 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.data.info import convert
 from gra2seq.errors import UserError
-from gra2seq.sketch.files import read, write
+from gra2seq.formats.files import read, write
 
 DRAWING = {"word": "cat", "drawing": [[[0, 1], [0, 1]]]}
 
@@ -47,14 +47,14 @@ def files_in(folder):
 def test_what_cannot_be_written_is_said_before_it_is_drawn(told, tmp_path):
     many, odd = lines(tmp_path / "many.ndjson", *[DRAWING] * 334), {**DRAWING, "split": "holdout"}
     held = lines(tmp_path / "held.ndjson", DRAWING, odd)
-    (tmp_path / "d-001.svg").mkdir()
+    (tmp_path / "d").mkdir()
     before = files_in(tmp_path)
     cases = [
         (["heal", many, "--samples", 3, "-o", tmp_path / "many.png"], "many.png: more than 1000 drawings; choose"),
         (["heal", held, "-o", tmp_path / "x.npz"], "x.npz: drawing 1 has the split 'holdout'"),
         (["redraw", held, "-o", tmp_path / "x.npz"], "x.npz: drawing 1 has the split 'holdout'"),
-        (["heal", held, "-o", tmp_path / "d.svg"], "d-001.svg is a folder"),
-        (["heal", held, "--limit", 1, "--samples", 3, "-o", tmp_path / "d.svg"], "d-001.svg is a folder"),
+        (["heal", held, "-o", tmp_path / "d.svg"], "d exists already"),
+        (["heal", held, "--limit", 1, "--samples", 3, "-o", tmp_path / "d.svg"], "d exists already"),
         (["heal", held, "-o", tmp_path / "held.ndjson" / "y.svg"], "cannot be written"),
     ]
     for words, expected in cases:
@@ -99,7 +99,7 @@ def test_nor_do_drawings_of_another_split(tmp_path):
     with pytest.raises(UserError, match="check the files and the split"):
         convert(source, tmp_path / "b.ndjson", split="test")
     assert convert(source, tmp_path / "b.ndjson", split="") == (1, [tmp_path / "b.ndjson"])
-    assert len(list(read(tmp_path / "b.ndjson"))) == 1
+    assert len(read(tmp_path / "b.ndjson")) == 1
 
 
 def test_a_conversion_to_nowhere_reads_nothing(told, tmp_path):
@@ -134,3 +134,18 @@ def test_evaluations_of_other_data_lie_side_by_side(told, tmp_path, tiny_run):
         )
         assert code == 0, err
     assert {"cat+bus-test.json", "cat+fish-test.json"} <= set(files_in(tmp_path / "e"))
+
+
+def test_control_characters_of_a_file_name_are_escaped(told, tmp_path):
+    code, _, err = told("data", "info", tmp_path / "\x1b[31mred\u202e.ndjson")
+    assert code == 2
+    assert r"\x1b[31mred\u202e.ndjson does not exist" in err
+    assert "\x1b" not in err
+
+
+def test_hidden_files_in_a_folder_are_not_read(told, tmp_path):
+    lines(tmp_path / "cat.ndjson", DRAWING)
+    lines(tmp_path / ".cat.x8k2.ndjson", DRAWING)  # left over from a write that was killed
+    code, out, err = told("data", "info", tmp_path, "--json")
+    assert (code, err) == (0, "")
+    assert list(json.loads(out)["files"]) == [str(tmp_path / "cat.ndjson")]

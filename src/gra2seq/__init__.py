@@ -1,26 +1,53 @@
-"""gra2seq: hand-drawn sketches as graphs of patches — encode, redraw, heal."""
+"""gra2seq: hand-drawn sketches as graphs of patches — encode, redraw, heal, complete, compare, search and morph."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gra2seq.config.drawing import DrawingConfig as DrawingConfig
+    from gra2seq.errors import UserError as UserError
     from gra2seq.folder import load as load
+    from gra2seq.formats.files import read as read
+    from gra2seq.formats.files import write as write
+    from gra2seq.formats.registry import register_format as register_format
     from gra2seq.model import Model as Model
-    from gra2seq.sketch.files import read as read
-    from gra2seq.sketch.files import write as write
+    from gra2seq.models.registry import register_model as register_model
+    from gra2seq.nn.links import register_links as register_links
+    from gra2seq.sketch.damage import Damage as Damage
+    from gra2seq.sketch.region import Region as Region
     from gra2seq.sketch.strokes import Sketch as Sketch
 
-__version__ = "0.1.0"
-__all__ = ["Model", "Sketch", "load", "read", "write"]
+__version__ = "0.2.0"
 
 _HOMES = {
+    "Damage": "gra2seq.sketch.damage",
+    "DrawingConfig": "gra2seq.config.drawing",
     "Model": "gra2seq.model",
-    "load": "gra2seq.folder",
+    "Region": "gra2seq.sketch.region",
     "Sketch": "gra2seq.sketch.strokes",
-    "read": "gra2seq.sketch.files",
-    "write": "gra2seq.sketch.files",
+    "UserError": "gra2seq.errors",
+    "load": "gra2seq.folder",
+    "read": "gra2seq.formats.files",
+    "register_format": "gra2seq.formats.registry",
+    "register_links": "gra2seq.nn.links",
+    "register_model": "gra2seq.models.registry",
+    "write": "gra2seq.formats.files",
 }
+__all__ = [
+    "Damage",
+    "DrawingConfig",
+    "Model",
+    "Region",
+    "Sketch",
+    "UserError",
+    "load",
+    "read",
+    "register_format",
+    "register_links",
+    "register_model",
+    "write",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""How fast is this machine, part by part, and how far from its matrix-product peak. One object of figures."""
+"""The speed of this machine, part by part, and how far it is from the peak of its matrix products."""
 
 from __future__ import annotations
 
@@ -10,37 +10,39 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from gra2seq.data.batches import Batch, Recipe, generator, prepare
+from gra2seq.config import parse_config
+from gra2seq.config.systems import SYSTEMS
+from gra2seq.data.batches import Batch, Preparation, generator
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule, Share, Steps
-from gra2seq.data.store import write_store
+from gra2seq.data.store_writer import write_store
+from gra2seq.data.views import PatchView, Seen
 from gra2seq.errors import UserError
 from gra2seq.evaluation.retrieval import ranks
+from gra2seq.formats.files import write
+from gra2seq.formats.record import Record
 from gra2seq.model import untrained
-from gra2seq.models import build
+from gra2seq.models.registry import build, preparation_of
 from gra2seq.models.sketch_model import SketchModel, rows_that_count
 from gra2seq.nn.patch_cnn import PatchCNN
-from gra2seq.options import SYSTEMS, options
-from gra2seq.sketch.files import write
-from gra2seq.sketch.masking import look
+from gra2seq.sketch.canvas import draw
+from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.training.loop import Report, train
+from gra2seq.system.memory import keep_freed_memory
+from gra2seq.training.loop import train
+from gra2seq.training.report import Report
 
 PARTS = ("encoder", "preparation", "training", "systems", "drawing", "healing", "retrieval", "growth")
-PLACES = (
-    "data/quickdraw",
-    "../shared/quickdraw",
-)  # where real drawings are looked for, from the working folder
+PLACES = ("data/quickdraw", "../shared/quickdraw")  # where real drawings are looked for, from the working folder
 SAMPLE = 4096  # drawings the figures are measured on
 GROWTH = (1_000, 100_000)
 STEPS = {"paper": 8, "small": 24, "systems": 8}  # timed training steps, after two to warm up
@@ -67,32 +69,20 @@ def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[s
     sketches = [dataset.store[int(index)] for index in sample]
     sketches = [sketch for sketch in sketches if len(sketch) <= 250]
     figures["mean_points"] = float(np.mean([len(sketch) for sketch in sketches]))
-    if "encoder" in parts:
-        figures["encoder"] = encoder(sketches[:64])
-        say(f"encoder: {figures['encoder']}")
-    if "preparation" in parts:
-        figures["preparation"] = preparation(sketches, dataset.scale)
-        say(f"preparation: {figures['preparation']}")
-    if "training" in parts:
-        figures["training"] = {}
-        for preset in ("paper", "small"):
-            figures["training"][preset] = training(preset, source, dataset, peak)
-            say(f"training {preset}: {figures['training'][preset]}")
-    if "systems" in parts:
-        figures["systems"] = systems(sketches, dataset)
-        say(f"systems: {figures['systems']}")
-    if "drawing" in parts:
-        figures["drawing"] = drawing(sketches[:256])
-        say(f"drawing: {figures['drawing']}")
-    if "healing" in parts:
-        figures["healing"] = healing(sketches[:HEALED])
-        say(f"healing: {figures['healing']}")
-    if "retrieval" in parts:
-        figures["retrieval"] = _in_a_process("_retrieve")
-        say(f"retrieval: {figures['retrieval']}")
-    if "growth" in parts:
-        figures["growth"] = growth()
-        say(f"growth: {figures['growth']}")
+    measured: dict[str, Callable[[], Any]] = {
+        "encoder": lambda: encoder(sketches[:64]),
+        "preparation": lambda: preparation(sketches, dataset.scale),
+        "training": lambda: {preset: training(preset, source, dataset, peak) for preset in ("paper", "small")},
+        "systems": lambda: systems(sketches, dataset),
+        "drawing": lambda: drawing(sketches[:256]),
+        "healing": lambda: healing(sketches[:HEALED]),
+        "retrieval": lambda: _in_a_process("_retrieve"),
+        "growth": growth,
+    }
+    for name in PARTS:
+        if name in parts:
+            figures[name] = measured[name]()
+            say(f"{name}: {figures[name]}")
     return figures
 
 
@@ -105,10 +95,8 @@ def peak_gflops(size: int = 2048) -> float:
 def encoder(sketches: list[Sketch]) -> dict[str, float]:
     """The patch CNN forward and backward: distinct blocks against plain convolutions, sketches a second."""
     cnn = PatchCNN()
-    recipe = Recipe()
-    blocks = prepare(sketches, recipe).blocks
-    views = [torch.from_numpy(look(sketch, recipe.canvas).views.copy()) for sketch in sketches]
-    pixels = torch.cat(views)
+    blocks = PatchView()(_seen(sketches)).blocks
+    pixels = _pixels(sketches)
 
     def distinct() -> None:
         _backward(cnn, cnn(blocks))
@@ -118,7 +106,7 @@ def encoder(sketches: list[Sketch]) -> dict[str, float]:
 
     distinct()
     fast = float(np.median([_seconds(distinct) for _ in range(7)]))
-    _backward(cnn, cnn.plain(torch.cat(views[:4])))  # warm up
+    _backward(cnn, cnn.plain(_pixels(sketches[:4])))  # warm up
     slow = _seconds(plain)
     count = len(sketches)
     few = sketches[: min(8, count)]
@@ -131,25 +119,34 @@ def encoder(sketches: list[Sketch]) -> dict[str, float]:
     }
 
 
+def _seen(sketches: Sequence[Sketch]) -> Seen:
+    return Seen([Damage.none(sketch) for sketch in sketches], gradient=True)
+
+
+def _pixels(sketches: Sequence[Sketch]) -> Tensor:
+    """(n, patch, patch) all views of the sketches, one after the other."""
+    view = PatchView()
+    cut = [view.cut(damage, draw(damage, view.canvas))[0] for damage in _seen(sketches).damages]
+    return torch.from_numpy(np.concatenate(cut))
+
+
 def encoder_difference(cnn: PatchCNN, sketches: list[Sketch], fast: bool = True) -> float:
     """Largest difference from plain convolutions in double precision, of the features and of every gradient.
 
     Relative to the largest entry of each. Double precision, because plain convolutions in single precision are
     themselves further from the truth than the distinct blocks are (`fast=False` tells how far).
     """
-    recipe = Recipe()
-    batch = prepare(sketches, recipe)
-    pixels = torch.cat([torch.from_numpy(look(sketch, recipe.canvas).views.copy()) for sketch in sketches])
-    features = cnn(batch.blocks) if fast else cnn.plain(pixels)
+    pixels = _pixels(sketches)
+    features = cnn(PatchView()(_seen(sketches)).blocks) if fast else cnn.plain(pixels)
     ours = [features.detach().double(), *_backward(cnn, features)]
-    twin = PatchCNN(paper=cnn.paper, ink=cnn.ink).double()
+    twin = PatchCNN(blank=cnn.blank, ink=cnn.ink).double()
     twin.load_state_dict(cnn.state_dict())
     features = twin.plain(pixels)
     truth = [features.detach(), *_backward(twin, features)]
     return max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(ours, truth, strict=True))
 
 
-def _backward(cnn: nn.Module, features: torch.Tensor) -> list[torch.Tensor]:
+def _backward(cnn: nn.Module, features: Tensor) -> list[Tensor]:
     cnn.zero_grad(set_to_none=True)
     features.square().sum().backward()  # type: ignore[no-untyped-call]
     return [parameter.grad.double() for parameter in cnn.parameters() if parameter.grad is not None]
@@ -160,8 +157,7 @@ def preparation(sketches: list[Sketch], scale: float, batch: int = 64) -> dict[s
     threads, cv_threads = torch.get_num_threads(), cv2.getNumThreads()
     torch.set_num_threads(1)
     cv2.setNumThreads(1)
-    chosen = options({"preset": "small"})
-    steps = _steps_over(sketches, chosen.recipe(scale), batch)
+    steps = _steps_over(sketches, preparation_of(parse_config({"preset": "small"}), scale), batch)
     try:
         steps[0]
         count = min(len(sketches) // batch, 16)
@@ -178,18 +174,19 @@ def preparation(sketches: list[Sketch], scale: float, batch: int = 64) -> dict[s
 def training(preset: str, source: str, dataset: Dataset, peak: float) -> dict[str, float]:
     """The real loop with its preparation and logs, as `gra2seq train` runs it, without validation in between."""
     steps = STEPS[preset]
-    chosen = options({"preset": preset, "data": source})
+    config = parse_config({"preset": preset, "data": source})
+    batch = config.training.batch
     seconds = float(_in_a_process("_time_training", preset, source, str(steps))) / steps
     counts = np.asarray(dataset.store.point_counts[dataset.train], np.int64)
-    kept = counts <= chosen.max_points
-    schedule = Schedule(int(kept.sum()), chosen.batch, chosen.seed)
-    prepared = Steps(dataset.store, dataset.train[kept], chosen.recipe(dataset.scale), schedule, Share())
-    network = build(chosen)
+    short = dataset.train[counts <= config.preparation.max_points]
+    schedule = Schedule(len(short), batch, config.seed)
+    prepared = Steps(dataset.store, short, preparation_of(config, dataset.scale), schedule, Share())
+    network = build(config.model)
     work = float(np.mean([step_flops(prepared[step], network) for step in range(2, 2 + min(steps, 6))]))
     return {
-        "sketches_per_second": chosen.batch / seconds,
+        "sketches_per_second": batch / seconds,
         "share_of_peak": work / seconds / 1e9 / peak,
-        "gflops_per_sketch": work / chosen.batch / 1e9,
+        "gflops_per_sketch": work / batch / 1e9,
     }
 
 
@@ -204,8 +201,9 @@ def _time_training(preset: str, source: str, steps: str) -> float:
 
     with tempfile.TemporaryDirectory() as folder:
         quiet = {"validate_every": 10**9, "save_every": 10**9, "validate_sketches": 16, "gallery": 0}
-        chosen = {"preset": preset, "data": source, "run": f"{folder}/run", "max_steps": count + 3, **quiet}
-        train(options(chosen), watch=watch)
+        training = {"max_steps": count + 3, **quiet}
+        run = f"{folder}/run"
+        train(parse_config({"preset": preset, "data": source, "run": run, "training": training}), watch=watch)
     return marks[1 + count] - marks[1]
 
 
@@ -217,11 +215,11 @@ def systems(sketches: list[Sketch], dataset: Dataset, preset: str = "small") -> 
 
 
 def _steps_a_second(name: str, preset: str, sketches: list[Sketch], dataset: Dataset) -> float:
-    chosen = options({"preset": preset, "model": name})
-    recipe = chosen.recipe(dataset.scale, dataset.categories)
-    prepared = _steps_over(sketches, recipe, chosen.batch)
+    config = parse_config({"preset": preset, "model": {"name": name}})
+    size = config.training.batch
+    prepared = _steps_over(sketches, preparation_of(config, dataset.scale, dataset.categories), size)
     batches = [prepared[step % prepared.schedule.steps_per_epoch] for step in range(2 + STEPS["systems"])]
-    network = build(chosen).train()
+    network = build(config.model, len(dataset.categories)).train()
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
 
     def learn(some: Sequence[Batch]) -> None:
@@ -231,13 +229,13 @@ def _steps_a_second(name: str, preset: str, sketches: list[Sketch], dataset: Dat
             optimizer.step()
 
     learn(batches[:2])
-    return chosen.batch * STEPS["systems"] / _seconds(lambda: learn(batches[2:]))
+    return size * STEPS["systems"] / _seconds(lambda: learn(batches[2:]))
 
 
 def _retrieve() -> dict[str, float]:
     """Ret of so many codes among each other: seconds, and the largest memory."""
     random = generator(0)
-    gallery = random.standard_normal((CODES, options({}).code), np.float32)
+    gallery = random.standard_normal((CODES, parse_config({}).model.code), np.float32)
     queries = gallery + 0.5 * random.standard_normal(gallery.shape, np.float32)
     seconds = _seconds(lambda: ranks(queries, gallery, most=50))
     return {"codes": CODES, "seconds": seconds, "rss_mb": most_memory()}
@@ -277,19 +275,21 @@ def _in_a_process(function: str, *words: str, **environment: str) -> Any:
 def step_flops(batch: Batch, network: SketchModel) -> float:
     """Multiplications and additions of the matrix products of one training step that cannot be left out."""
     products = 0.0
-    rows = int(rows_that_count(batch.rows[:, 1:]).sum())  # padding can be left out
+    assert batch.targets is not None
+    rows = int(rows_that_count(batch.targets.rows).sum())  # padding can be left out
+    patches = batch.views["patches"]
     for name, weight in network.named_parameters():
         if "embed.weights" in name:
             level = int(name.rsplit(".", 1)[1]) - 1
             if level >= 0:
-                products += len(batch.blocks.levels[level].children) * weight.shape[0] * weight.shape[1]
+                products += len(patches.blocks.levels[level].children) * weight.shape[0] * weight.shape[1]
         elif name == "decoder.lstm.weight_ih_l0":  # the code's share is computed once a sketch, not once a row
             code = network.decoder.start.in_features
             products += (rows * (weight.shape[1] - code) + len(batch) * code) * len(weight)
         elif "lstm.weight" in name or "decoder.out.weight" in name:
             products += rows * weight.numel()
         elif "mix" in name and weight.dim() == 2:
-            products += len(batch) * (batch.valid.shape[1] + 1) * weight.numel()
+            products += len(batch) * (patches.valid.shape[1] + 1) * weight.numel()
         elif weight.dim() == 2:
             products += len(batch) * weight.numel()
     return 6 * products  # forward, gradient of the input, gradient of the weight; two operations each
@@ -297,8 +297,8 @@ def step_flops(batch: Batch, network: SketchModel) -> float:
 
 def drawing(sketches: list[Sketch]) -> dict[str, float]:
     """The paper preset draws a batch of codes to the lengths of real drawings."""
-    model = untrained(options({"preset": "paper"}))
-    codes = generator(0).standard_normal((len(sketches), model.recipe.code)).astype(np.float32)
+    model = untrained(parse_config({"preset": "paper"}))
+    codes = generator(0).standard_normal((len(sketches), model.preparation.code)).astype(np.float32)
     lengths = np.array([len(sketch) for sketch in sketches])
     model.draw(codes[:8], lengths=lengths[:8])
     seconds = float(np.median([_seconds(lambda: model.draw(codes, lengths=lengths)) for _ in range(3)]))
@@ -323,13 +323,13 @@ def growth() -> dict[str, Any]:
 
 def _grow(sketches: str) -> dict[str, float]:
     count = int(sketches)
-    model = untrained(options({"preset": "tiny"}))
+    model = untrained(parse_config({"preset": "tiny"}))
     model.encode(list(doodles(32, seed=1)))  # warm up
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        store = write_store(Path(folder) / "s.store", (("train", sketch) for sketch in doodles(count)))
+        store = write_store(Path(folder) / "s.store", (Record("train", sketch) for sketch in doodles(count)))
         schedule = Schedule(count, 64, 0)
-        steps = Steps(store, np.arange(count), model.recipe, schedule, Share())
+        steps = Steps(store, np.arange(count), model.preparation, schedule, Share())
         with torch.inference_mode():
             for step in range(schedule.steps_per_epoch):
                 model.network.encode(steps[step])
@@ -346,9 +346,8 @@ def most_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _steps_over(sketches: list[Sketch], recipe: Recipe, batch: int) -> Steps:
-    schedule = Schedule(len(sketches), batch, 0)
-    return Steps(sketches, np.arange(len(sketches)), replace(recipe), schedule, Share())
+def _steps_over(sketches: list[Sketch], preparation: Preparation, batch: int) -> Steps:
+    return Steps(sketches, np.arange(len(sketches)), preparation, Schedule(len(sketches), batch, 0), Share())
 
 
 def _seconds(work: Callable[[], Any]) -> float:

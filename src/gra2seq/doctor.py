@@ -1,4 +1,4 @@
-"""Is this installation well? Versions, devices, and a check that the fast encoder equals plain convolutions."""
+"""A check of the installation: versions, devices, and that the fast encoder equals plain convolutions."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
 import torch
 
 from gra2seq.data.datasets import default_cache
 from gra2seq.data.doodles import doodle
+from gra2seq.data.views import PatchView, Seen
 from gra2seq.folder import load
-from gra2seq.nn.patch_cnn import Blocks, PatchCNN
-from gra2seq.sketch.canvas import Canvas
-from gra2seq.sketch.masking import look
-from gra2seq.sketch.quadtree import leaves, number_blocks
+from gra2seq.nn.patch_cnn import PatchCNN
+from gra2seq.sketch.canvas import draw
+from gra2seq.sketch.damage import Damage
 from gra2seq.training.manifest import LIBRARIES
 
 TOLERANCE = 1e-5
@@ -33,18 +32,19 @@ def examine() -> dict[str, Any]:
         "mps": torch.backends.mps.is_available(),
         "cache": str(default_cache()),
         "encoder difference": difference,
-        "model in the package": load().options.model,
+        "model in the package": load().config.model.name,
         "healthy": difference < TOLERANCE,
     }
 
 
 def encoder_difference() -> float:
     """Largest relative difference of the fast encoder from plain convolutions in double precision, on one doodle."""
-    views = look(doodle("cat", 0), Canvas()).views
+    view, damage = PatchView(), Damage.none(doodle("cat", 0))
+    patches, _ = view.cut(damage, draw(damage, view.canvas))
     cnn = PatchCNN()
     with torch.inference_mode():
-        fast = cnn(Blocks.of(number_blocks(leaves(np.ascontiguousarray(views)))))
-        plain = cnn.double().plain(torch.from_numpy(views))
+        fast = cnn(view(Seen([damage])).blocks)
+        plain = cnn.double().plain(torch.from_numpy(patches))
         return float((fast - plain).abs().max() / plain.abs().max())
 
 

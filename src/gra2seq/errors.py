@@ -6,12 +6,19 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-MAX_PRINTED = 1000  # characters of an error that a terminal shows
+MAX_MESSAGE = 300  # characters of an error; a longer one is cut in the middle, because the remedy stands at its end
 JOINERS = "\u200c\u200d"  # of letters in some scripts, and of emoji
 
 
 class UserError(Exception):
-    """Bad input, a bad option, a file that cannot be used. The command line prints it and exits with 2."""
+    """Bad input, a bad option, a file that cannot be used. The command line prints it and exits with 2.
+
+    Messages quote names and contents of files that others made: they are made printable and short here, so that they
+    are safe wherever they end up.
+    """
+
+    def __init__(self, message: object) -> None:
+        super().__init__(printable(str(message), MAX_MESSAGE))
 
 
 def unknown_name(what: str, name: str, known: Iterable[str], where: str = "") -> UserError:
@@ -28,9 +35,11 @@ def printable(text: str, limit: int | None = None) -> str:
     Control characters, marks that change the direction of writing and halves of surrogate pairs become \xNN or \uNNNN:
     the name of a file can neither move the cursor nor hide a part of the message.
     """
+    if not text.isprintable():
+        text = "".join(_escaped(letter) if _is_unsafe(letter) else letter for letter in text)
     if limit is not None and len(text) > limit:
-        text = f"{text[: limit * 2 // 3]} … {text[-limit // 3 :]}"
-    return "".join(_escaped(letter) if _is_unsafe(letter) else letter for letter in text)
+        text = f"{text[: limit // 2 - 3]} … {text[-limit // 2 :]}"
+    return text
 
 
 def _is_unsafe(letter: str) -> bool:

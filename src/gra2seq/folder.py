@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
 from gra2seq.errors import UserError
 from gra2seq.model import Model
 from gra2seq.models.registry import build, build_network, preparation_of
-from gra2seq.system.atomic_files import readable_os_errors
+from gra2seq.system.atomic_files import atomic_folder
 from gra2seq.training.checkpoint import (
     CONFIG,
     LAST,
@@ -27,8 +28,9 @@ from gra2seq.training.checkpoint import (
 from gra2seq.training.manifest import scale_of
 
 PACKAGE = "package"  # name of the model in the package
-PACKAGE_FOLDER = Path(__file__).parent / "package_model"  # its model card is README.md there
-PACKED = (CONFIG, WEIGHTS, "README.md")  # files of a model to give away
+CARD = "README.md"
+PACKAGE_FOLDER = Path(__file__).parent / "package_model"  # with its model card
+PACKED = (CONFIG, WEIGHTS, CARD)  # files of a model to give away
 
 
 def model_folder(path: str | Path | None) -> Path:
@@ -78,10 +80,11 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
     values["training"]["objective"] = "reconstruct"
     config = {**read_json(run / CONFIG, "model configuration"), "config": as_dict(parse_config(values))}
     progress = read_progress(run / WEIGHTS)
-    with readable_os_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-    save_weights(out / WEIGHTS, network, progress, half=True)
-    write_json(out / CONFIG, config)
+    with atomic_folder(out, replace=True) as folder:  # weights and configuration change together
+        if (out / CARD).exists():
+            shutil.copy2(out / CARD, folder / CARD)
+        save_weights(folder / WEIGHTS, network, progress, half=True)
+        write_json(folder / CONFIG, config)
     return out
 
 

@@ -255,10 +255,7 @@ class Model:
         chosen = self.changed_drawing(drawing, options)
         single = isinstance(sketches, Sketch | Damage)
         every = [sketches] if isinstance(sketches, Sketch | Damage) else list(sketches)
-        if mask_prob:
-            damages = self.masked(every, mask_prob, chosen.seed)
-        else:
-            damages = self.damages(every, holes, frame)
+        damages = self.masked(every, mask_prob, chosen.seed) if mask_prob else self.damages(every, holes, frame)
         healed = self.heal_damages(damages, samples=samples, drawing=chosen, progress=progress)
         return healed[0] if single and samples == 1 else healed
 
@@ -345,7 +342,7 @@ class Model:
         ]
 
     def infilled(self, damages: Sequence[Damage], samples: int, drawing: DrawingConfig) -> list[list[Sketch]]:
-        """`samples` different drawings of each damage: the visible strokes, and sampled lines where they are missing."""
+        """`samples` drawings of each damage: the visible strokes, and sampled lines where some are missing."""
         return [
             [healed_sketch(damage, result) for result in chosen]
             for damage, chosen in zip(damages, self.infills(damages, samples, drawing), strict=True)
@@ -357,12 +354,13 @@ class Model:
         unit, lanes = self.preparation.scale / BOX, max(drawing.infill, samples)
         chosen: list[list[InfillResult]] = []
         for part in _parts(len(damages), max(STREAM // lanes, 1)):
-            scenes = [Scene(damage, unit) for damage in damages[part]]
+            scenes = [Scene(one, self.preparation.simplified(one).visible, unit) for one in damages[part]]
+            with torch.inference_mode():
+                state = self.network.decoder.first_state(codes[part].to(self.device))
             results = infill(
                 self.network.decoder.step,
-                lambda code: self.network.decoder.first_state(code.to(self.device)),
+                state,
                 scenes,
-                codes[part],
                 lanes,
                 drawing,
                 self.config.preparation.max_points,

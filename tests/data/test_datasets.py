@@ -16,8 +16,8 @@ from gra2seq.data.doodles import CATEGORIES, doodle, doodles
 from gra2seq.data.store import Store
 from gra2seq.data.store_writer import write_store
 from gra2seq.errors import UserError
-from gra2seq.sketch import files
-from gra2seq.sketch.files import Record
+from gra2seq.formats import files
+from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch, to_stroke3
 
 SPLIT_OF = ("train", "train", "valid", "test", "test")
@@ -111,6 +111,11 @@ def test_a_folder(folder: Path, cache: Path) -> None:
     assert dataset.name == "drawings"
     assert dataset.categories == ("The Great Wall of China", "cat", "pig")
     assert len(dataset.store) == 30
+
+
+def test_hidden_files_of_a_folder_are_skipped(folder: Path, cache: Path) -> None:
+    (folder / ".cat.ndjson.gz").write_bytes(b"half a file")
+    assert len(open_dataset(folder, cache=cache).store) == 30
 
 
 def test_only_the_files_of_the_chosen_categories_are_read(folder: Path, cache: Path) -> None:

@@ -12,8 +12,8 @@ from gra2seq.data.info import convert, describe, in_words
 from gra2seq.data.store import Store
 from gra2seq.data.store_writer import write_store
 from gra2seq.errors import UserError
-from gra2seq.sketch import files
-from gra2seq.sketch.files import Record
+from gra2seq.formats import files
+from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch, to_stroke3
 
 
@@ -114,7 +114,7 @@ def test_a_store_assigns_splits_and_other_forms_do_not(tmp_path: Path) -> None:
 def test_simplify_while_converting(tmp_path: Path) -> None:
     files.write(tmp_path / "a.ndjson", [("train", line(100))])
     convert(tmp_path / "a.ndjson", tmp_path / "b.ndjson", simplify=True)
-    [(_, simple)] = files.read(tmp_path / "b.ndjson")
+    [simple] = files.read(tmp_path / "b.ndjson")
     assert len(simple) == 2
     write_store(tmp_path / "c.store", [("train", line(100))])
     convert(tmp_path / "c.store", tmp_path / "d.store", simplify=True)

@@ -25,7 +25,7 @@ from gra2seq.data.store_format import (
 )
 from gra2seq.data.store_writer import BUFFER_SKETCHES, write_store
 from gra2seq.errors import UserError, unknown_name
-from gra2seq.sketch.files import Record
+from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch, to_stroke3
 
 

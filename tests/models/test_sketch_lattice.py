@@ -1,26 +1,31 @@
-"""SketchLattice and SketchLattice+: patches on a lattice."""
+"""SketchLattice and SketchLattice+: points and patches on a lattice."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from systems import SKETCHES, batch_for, tiny
+from systems import SKETCHES, network_of, tiny, used_batch
 
-from gra2seq.models import build
-from gra2seq.options import options
+from gra2seq.models.registry import preparation_of
+from gra2seq.sketch.canvas import draw
+from gra2seq.sketch.damage import Damage, mask
 from gra2seq.sketch.lattice import lattice_centres
-from gra2seq.sketch.masking import damage, look_by_lattice
 from gra2seq.sketch.strokes import Sketch
+from options_by_name import config_of
+
+
+def lattice_view():
+    return preparation_of(config_of(model="sketch-lattice+"), 1.0).views["patches"]
 
 
 def test_lattice_patches_against_a_double_loop():
-    recipe = options({"model": "sketch-lattice+"}).recipe(1.0)
-    canvas = recipe.canvas
+    view = lattice_view()
+    canvas = view.canvas
+    assert view.cells == 8
     for sketch in SKETCHES[:3]:
-        lost = damage(sketch, canvas)
-        seen = look_by_lattice(lost, 8)
-        pixels, expected = seen.canvas, []  # nothing is lost here
+        pixels, expected = draw(Damage.none(sketch), canvas), []
+        views, centres = view.cut(Damage.none(sketch), pixels)
         edges = [canvas.pad + i * canvas.inner // 8 for i in range(9)]
         for row in range(8):
             for column in range(8):
@@ -28,52 +33,62 @@ def test_lattice_patches_against_a_double_loop():
                 if cell.any():
                     expected.append([(edges[i] + edges[i + 1]) // 2 for i in (column, row)])
         assert lattice_centres(pixels, canvas, 8).tolist() == expected
-        assert seen.centres.tolist() == expected
+        assert centres.tolist() == expected
         half = canvas.patch // 2
-        for (x, y), view in zip(expected, seen.views[1:], strict=True):
-            assert (view == pixels[y - half : y + half, x - half : x + half]).all()
+        for (x, y), patch in zip(expected, views[1:], strict=True):
+            assert (patch == pixels[y - half : y + half, x - half : x + half]).all()
 
 
-def test_a_lattice_patch_does_not_tell_what_was_wiped():
+def test_a_lattice_patch_does_not_show_what_was_wiped():
     """Two drawings that differ only under a mask, in a cell whose middle is not masked."""
-    picked = options({"model": "sketch-lattice+"})
-    recipe = picked.recipe(1.0)
+    view = lattice_view()
     frame = [[0, 0], [1000, 0], [1000, 1000]]
     scribbles = [[[60, 940], [62, 935], [70, 940]], [[60, 940], [62, 935], [240, 940]]]
-    draws = np.full(20, 0.9)
-    draws[1] = 0
-    seen = [
-        look_by_lattice(damage(Sketch.from_strokes([frame, scribble]), recipe.canvas, draws, 0.5), 8)
-        for scribble in scribbles
-    ]
-    assert (seen[0].canvas == seen[1].canvas).all()
-    assert seen[0].centres.tolist() == seen[1].centres.tolist()
+    noise = np.full(20, 0.9)
+    noise[1] = 0
+    damages = [mask(Sketch.from_strokes([frame, scribble]), noise, 0.5) for scribble in scribbles]
+    seen = [view.cut(damage, draw(damage, view.canvas)) for damage in damages]
+    assert (seen[0][0] == seen[1][0]).all()
+    assert seen[0][1].tolist() == seen[1][1].tolist()
 
 
-@pytest.mark.parametrize("name", ["sketch-lattice", "sketch-lattice+"])
-def test_absent_lattice_nodes_change_nothing(name):
-    picked = tiny(name)
-    network = build(picked).eval()
-    batch = batch_for(picked, train=False)
-    slots = batch.valid.shape[1]
-    row, column = batch.places // (1 + slots), batch.places % (1 + slots)
+def test_absent_lattice_points_change_nothing():
+    config = tiny("sketch-lattice")
+    network, batch = network_of(config).eval(), used_batch(config)
+    points = batch.views["points"]
+    assert not points.valid.all()
     more = replace(
-        batch,
-        valid=torch.nn.functional.pad(batch.valid, (0, 7)),
-        centres=torch.nn.functional.pad(batch.centres, (0, 0, 0, 7), value=33.0),
+        points,
+        points=torch.nn.functional.pad(points.points, (0, 0, 0, 7), value=33.0),
+        valid=torch.nn.functional.pad(points.valid, (0, 7)),
+    )
+    padded = replace(batch, views={"points": more})
+    assert torch.allclose(network.encode(batch), network.encode(padded), atol=1e-6)
+
+
+def test_absent_lattice_patches_change_nothing():
+    config = tiny("sketch-lattice+")
+    network, batch = network_of(config).eval(), used_batch(config)
+    patches = batch.views["patches"]
+    slots = patches.valid.shape[1]
+    row, column = patches.places // (1 + slots), patches.places % (1 + slots)
+    more = replace(
+        patches,
+        valid=torch.nn.functional.pad(patches.valid, (0, 7)),
+        centres=torch.nn.functional.pad(patches.centres, (0, 0, 0, 7), value=33.0),
         places=row * (1 + slots + 7) + column,
     )
-    assert not batch.valid.all()
-    assert torch.allclose(network.encode(batch), network.encode(more), atol=1e-6)
+    assert not patches.valid.all()
+    padded = replace(batch, views={"patches": more})
+    assert torch.allclose(network.encode(batch), network.encode(padded), atol=1e-6)
 
 
-def test_lattice_blocks_are_trained_and_saved():
-    network = build(tiny("sketch-lattice"))
-    names = [name for name, _ in network.named_parameters()]
+def test_graph_layers_of_sketch_lattice_are_trained_and_saved():
+    names = [name for name, _ in network_of(tiny("sketch-lattice")).named_parameters()]
     assert sum("graph.layers" in name for name in names) == 4
 
 
-@pytest.mark.parametrize("links", ["synonymous", "temporal", "spatial", "random", "drawing-order"])
+@pytest.mark.parametrize("links", ["synonymous", "temporal", "spatial", "random", "drawing-order", "nearest-cosine"])
 def test_lattice_patches_can_be_linked_in_other_ways(links):
-    picked = tiny("sketch-lattice+", links=links)
-    assert build(picked).eval().encode(batch_for(picked)).isfinite().all()
+    config = tiny("sketch-lattice+", links=links)
+    assert network_of(config).eval().encode(used_batch(config)).isfinite().all()

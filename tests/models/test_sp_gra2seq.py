@@ -1,113 +1,82 @@
-"""SP-gra2seq: what can be switched on besides the paper's."""
+"""SP-gra2seq: clusters and figures of training."""
 
-import numpy as np
 import pytest
 import torch
-from systems import SKETCHES, batch_for, tiny
+from systems import batch_for, network_of, tiny
 
-from gra2seq.data.batches import prepare
-from gra2seq.models import build
-from gra2seq.models.sketch_model import follow, sampled, unlikely
-
-
-def test_sp_gra2seq_can_learn_to_paint_and_does_not_in_use():
-    """The term is the painter's own loss times its weight, and its gradient reaches the patches through the code."""
-    chosen = tiny("sp-gra2seq", paint=0.5)
-    network, batch = build(chosen), batch_for(chosen)
-    assert batch.painted.shape[1:] == (chosen.picture, chosen.picture)
-    terms, _ = network(batch)
-    encoding = network.encoder(batch)
-    code = sampled(encoding.mean, encoding.log_variance, batch.noise)
-    assert torch.allclose(terms["picture"], 0.5 * network.extra.paint.losses(code, batch.painted).mean(), rtol=1e-4)
-    terms["picture"].backward()
-    assert network.encoder.graph.embed.weights[0].grad.abs().max() > 0
-    assert "picture" not in build(tiny("sp-gra2seq"))(batch_for(tiny("sp-gra2seq")))[0]
-    assert prepare(SKETCHES, chosen.recipe(30.0), learning=False).painted.numel() == 0
+from gra2seq.data.batches import prepare_training
+from gra2seq.data.doodles import doodles
+from gra2seq.models.registry import preparation_of
 
 
-def test_a_glance_adds_to_the_code_once_it_has_learnt():
-    """Before, the code is the graph's; after, the picture of the damaged drawing has its say; a gradient reaches it."""
-    chosen = tiny("sp-gra2seq", glance=True)
-    network, batch = build(chosen), batch_for(chosen)
-    assert batch.pictures.shape[1:] == (chosen.picture, chosen.picture)
-    graph = network.encoder.graph(batch).feature
-    assert torch.equal(network.encoder(batch).mean, network.encoder.code(graph)[0])
-    torch.nn.init.normal_(network.encoder.glance.tell.weight)
-    added = network.encoder(batch).mean - network.encoder.code(network.encoder.graph(batch).feature)[0]
-    seen = network.encoder.glance.see(batch.pictures)
-    assert torch.allclose(added, seen @ network.encoder.glance.tell.weight.T, atol=1e-4)
-    sum(network(batch)[0].values()).backward()
-    assert all(weight.grad.abs().max() > 0 for weight in network.encoder.glance.parameters())
-    whole = prepare(SKETCHES, chosen.recipe(30.0)).pictures
-    assert (prepare(SKETCHES, chosen.recipe(30.0), draws=np.zeros((8, 8)), probability=0.5).pictures < whole).any()
-    assert batch_for(tiny("sp-gra2seq")).pictures.numel() == 0
-
-
-def test_a_polished_decoder_learns_from_codes_as_they_are_in_use():
-    """Each sketch comes once, damaged; its likelihood is told by its mended code, without noise. All else stays."""
+@pytest.mark.parametrize("form", ["euclidean", "squared"])
+def test_no_centroid_is_at_0_after_training_with_masks(form):
+    """Patches without ink, whose vector is 0, are absent: nothing pulls a centroid to 0."""
+    config = tiny(mask=0.3, cluster_form=form, clusters=10, cluster_rate=0.25)
+    preparation = preparation_of(config, 30.0)
     torch.manual_seed(0)
-    chosen = tiny("sp-gra2seq", glance=True, mend=True, polish=True, mask=0.3, mask_to=0.9)
-    network, batch = build(chosen).train(), batch_for(chosen)
-    torch.nn.init.normal_(network.mend.tell.weight, std=0.1)
-    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    assert len(batch) == len(SKETCHES)
-    assert batch.lost.any()
-    terms, _ = network(batch)
-    optimizer = torch.optim.Adam(network.parameters(), lr=0.1)
-    sum(terms.values()).backward()
-    optimizer.step()
-    for name, tensor in network.state_dict().items():
-        assert name.startswith("decoder.") != torch.equal(tensor, before[name]), name
-    network.load_state_dict(before)
-    used = build(tiny("sp-gra2seq", glance=True, mend=True)).eval()
-    used.load_state_dict(before)
-    code = used.encode(batch)
-    assert not torch.equal(code, used.encoder(batch).mean)
-    twin = unlikely(*follow(used.decoder, batch.rows, code))
-    for name, each in twin.items():
-        assert terms[name].item() == pytest.approx(each.mean().item(), rel=1e-5), name
+    network = network_of(config).train()
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+    sketches = list(doodles(48, seed=6))
+    for step in range(12):
+        chosen = range(step % 3 * 16, step % 3 * 16 + 16)
+        batch = prepare_training([sketches[i] for i in chosen], preparation, [(step, i) for i in chosen])
+        patches = batch.views["patches"]
+        vectors = network.encoder.graph(patches).nodes.features
+        assert vectors[patches.valid].norm(dim=-1).min() > 1e-3
+        assert not vectors[~patches.valid].any()
+        optimizer.zero_grad()
+        sum(network(batch)[0].values()).backward()
+        optimizer.step()
+        places = network.encoder.centroids.places
+        assert places.norm(dim=-1).min() > 0.05 * vectors[patches.valid].norm(dim=-1).mean()
 
 
-def test_mending_is_all_that_is_learnt_and_whole_drawings_keep_their_codes():
-    """Of each sketch a damaged and a whole one: the term is how far the mended code is off. All else stays."""
+def test_figures_of_training_and_validation():
+    """Norm of v, cosines of linked and of any pairs, living clusters; in validation also silent filters a layer."""
     torch.manual_seed(0)
-    chosen = tiny("sp-gra2seq", glance=True, mend=True, mask=0.3, mask_to=0.9)
-    network, batch = build(chosen).train(), batch_for(chosen)
-    torch.nn.init.normal_(network.mend.tell.weight, std=0.1)
-    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    assert len(batch) == 2 * len(SKETCHES)
-    assert batch.lost[: len(SKETCHES)].any()
-    assert not batch.lost[len(SKETCHES) :].any()
-    terms, figures = network(batch)
-    optimizer = torch.optim.Adam(network.parameters(), lr=0.1)
-    terms["mend"].backward()
-    optimizer.step()
-    for name, parameter in network.named_parameters():
-        if name.startswith("mend."):
-            assert parameter.grad.abs().max() > 0, name
-        else:
-            assert parameter.grad is None, name
-    for name, tensor in network.state_dict().items():
-        assert name.startswith("mend.") != torch.equal(tensor, before[name]), name
-    network.eval()
-    codes = network.encoder(batch).mean.detach()
-    here, there = codes[: len(SKETCHES)], codes[len(SKETCHES) :]
-    assert figures["unmended"].item() == pytest.approx((here - there).square().sum(dim=1).mean().item(), rel=1e-4)
-    mended = network.encode(batch).detach()
-    assert torch.equal(mended[len(SKETCHES) :], there)
-    hurt = batch.lost[: len(SKETCHES)].flatten(1).any(dim=1)
-    assert ((mended[: len(SKETCHES)] != here).any(dim=1) == hurt).all()
-    off = (mended[: len(SKETCHES)] - there).square().sum(dim=1).mean()
-    assert network(batch)[0]["mend"].item() == pytest.approx(off.item(), rel=1e-4)
+    config = tiny()
+    network = network_of(config)
+    _, figures = network.train()(batch_for(config))
+    expected = {"norm", "cosine_linked", "cosine_any", "cosine_centroid", "living_clusters", "sigma"}
+    assert set(figures) == expected
+    batch = batch_for(config, validation=True)
+    _, figures = network.eval()(batch)
+    assert set(figures) == expected | {f"silent_{layer}" for layer in range(1, 5)}
+    patches = batch.views["patches"]
+    graph = network.encoder.graph(patches)
+    vectors = graph.nodes.features
+    pairs, linked = [], []
+    for sketch in range(len(batch)):
+        for i in range(patches.valid.shape[1]):
+            for j in range(patches.valid.shape[1]):
+                if i != j and patches.valid[sketch, i] and patches.valid[sketch, j]:
+                    cosine = torch.cosine_similarity(vectors[sketch, i], vectors[sketch, j], dim=0).item()
+                    pairs.append(cosine)
+                    if graph.adjacency[sketch, i, j] != 0:
+                        linked.append(cosine)
+    assert figures["cosine_any"].item() == pytest.approx(sum(pairs) / len(pairs), abs=1e-4)
+    assert figures["cosine_linked"].item() == pytest.approx(sum(linked) / len(linked), abs=1e-4)
+    assert figures["norm"].item() == pytest.approx(vectors[patches.valid].norm(dim=-1).mean().item(), rel=1e-4)
+    assigned = network.encoder.centroids.assign(vectors[patches.valid])
+    assert figures["living_clusters"].item() == len(set(assigned.tolist()))
 
 
-def test_in_use_what_was_lost_is_told_and_nothing_comes_twice():
-    recipe = tiny("sp-gra2seq", mend=True).recipe(30.0)
-    draws = np.zeros((8, 8))
-    batch = prepare(SKETCHES, recipe, draws=draws, probability=0.5, learning=False)
-    assert len(batch) == len(SKETCHES)
-    assert batch.lost.flatten(1).any(dim=1).all()
-    assert not prepare(SKETCHES, recipe, learning=False).lost.any()
-    x, y, width, height = SKETCHES[0].box
-    hole = prepare(SKETCHES[:1], recipe, holes=[(x, y, width / 2, height)], learning=False).lost[0]
-    assert hole[:, : recipe.picture // 4].float().mean() > 3 * hole[:, -recipe.picture // 4 :].float().mean()
+def test_centroids_start_on_patches_of_the_first_batch_and_move_in_training_only():
+    config = tiny()
+    network, batch = network_of(config).eval(), batch_for(config)
+    network(batch)
+    centroids = network.encoder.centroids
+    assert not centroids.started
+    network.train()(batch)
+    assert centroids.started
+    before = centroids.places.clone()
+    network.eval()(batch)
+    assert torch.equal(centroids.places, before)
+
+
+def test_without_clusters_there_is_no_term():
+    config = tiny(clusters=0)
+    terms, figures = network_of(config).train()(batch_for(config))
+    assert set(terms) == {"offset", "pen"}
+    assert "living_clusters" not in figures

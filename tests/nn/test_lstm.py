@@ -1,12 +1,12 @@
-"""Both LSTMs against loops over single units, and the walk through packed rows against torch's own LSTM."""
+"""The LSTM against loops over single units, and packed rows against torch's own LSTM."""
 
 import math
 
 import pytest
 import torch
 
+from gra2seq.nn.lstm import LSTM, last_rows, members, pack, unpack
 from gra2seq.nn.stroke_decoder import StrokeDecoder
-from gra2seq.nn.lstm import LSTM, LayerNormLSTM, last_rows, members, pack, unpack
 from gra2seq.nn.stroke_encoder import StrokeEncoder
 
 BATCH, HIDDEN, INPUTS = 3, 4, 5
@@ -16,45 +16,29 @@ def sigmoid(x):
     return 1 / (1 + math.exp(-x))
 
 
-def normal(numbers, gain, bias):
-    mean = sum(numbers) / len(numbers)
-    variance = sum((x - mean) ** 2 for x in numbers) / len(numbers)
-    return [(x - mean) / math.sqrt(variance + 1e-5) * g + b for x, g, b in zip(numbers, gain, bias, strict=True)]
-
-
 def twin(lstm, inputs, hidden, cell):
     """One sketch, one step, unit by unit."""
-    told = (lstm.by_inputs @ inputs + lstm.by_hidden @ hidden).tolist()
-    gates = [told[gate * HIDDEN : (gate + 1) * HIDDEN] for gate in range(4)]
-    if lstm.added is None:
-        gates = [
-            normal(gate, *numbers) for gate, *numbers in zip(gates, lstm.gain.tolist(), lstm.bias.tolist(), strict=True)
-        ]
-    else:
-        added = lstm.added.tolist()
-        gates = [[x + added[gate * HIDDEN + i] for i, x in enumerate(gates[gate])] for gate in range(4)]
-    enter, forget, new, out = gates
+    sums = (lstm.by_inputs @ inputs + lstm.by_hidden @ hidden + lstm.added).tolist()
+    enter, forget, new, out = (sums[gate * HIDDEN : (gate + 1) * HIDDEN] for gate in range(4))
     cell = [
         sigmoid(f) * c + sigmoid(e) * math.tanh(n) for f, c, e, n in zip(forget, cell.tolist(), enter, new, strict=True)
     ]
-    read = cell if lstm.added is not None else normal(cell, lstm.read.weight.tolist(), lstm.read.bias.tolist())
-    hidden = [sigmoid(o) * math.tanh(c) for o, c in zip(out, read, strict=True)]
+    hidden = [sigmoid(o) * math.tanh(c) for o, c in zip(out, cell, strict=True)]
     return torch.tensor(hidden).double(), torch.tensor(cell).double()
 
 
-def lively(kind, inputs=INPUTS):
+def random_lstm(inputs=INPUTS):
     torch.manual_seed(0)
-    lstm = kind(inputs, HIDDEN).double()
+    lstm = LSTM(inputs, HIDDEN).double()
     for parameter in lstm.parameters():
         torch.nn.init.normal_(parameter)
     return lstm
 
 
 @pytest.mark.parametrize("steady", [0, 2])
-@pytest.mark.parametrize("kind", [LSTM, LayerNormLSTM])
 @torch.no_grad()
-def test_against_a_loop_over_units(kind, steady):
-    lstm = lively(kind, INPUTS + steady)
+def test_against_a_loop_over_units(steady):
+    lstm = random_lstm(INPUTS + steady)
     rows, always = torch.randn(BATCH, 6, INPUTS).double(), torch.randn(BATCH, steady).double()
     first = torch.randn(2, BATCH, HIDDEN).double()
     count = torch.tensor([3, 6, 1])
@@ -71,9 +55,9 @@ def test_against_a_loop_over_units(kind, steady):
 
 @pytest.mark.parametrize("counts", [[5], [4, 4, 4], [1, 9, 2, 9, 5, 1, 3]])
 @pytest.mark.parametrize("steady", [True, False])
-def test_the_walk_and_its_gradients_are_those_of_torch(counts, steady):
-    """To everything it is given, and to its weights; in double precision."""
-    lstm = lively(LSTM, INPUTS + 2 * steady)
+def test_packed_rows_and_their_gradients_equal_torch(counts, steady):
+    """With respect to all inputs and weights, in double precision."""
+    lstm = random_lstm(INPUTS + 2 * steady)
     size = len(counts)
     given = [torch.randn(size, max(counts), INPUTS), *torch.randn(2, size, HIDDEN), torch.randn(size, 2)]
     given = [tensor.double().requires_grad_() for tensor in given]
@@ -84,19 +68,19 @@ def test_the_walk_and_its_gradients_are_those_of_torch(counts, steady):
         outputs = run(pack(rows, torch.tensor(counts)), hidden, cell, always if steady else None)
         used = [*given[: 3 + steady], *lstm.parameters()]
         found.append([outputs.detach(), *torch.autograd.grad((outputs * looked_at).sum(), used)])
-    for ours, torchs in zip(*found, strict=True):
-        assert torchs.abs().max() > 0
-        assert torch.allclose(ours, torchs, atol=1e-12)
+    for ours, theirs in zip(*found, strict=True):
+        assert theirs.abs().max() > 0
+        assert torch.allclose(ours, theirs, atol=1e-12)
 
 
-def test_rows_know_whose_they_are():
+def test_members_are_the_sequences_of_the_packed_rows():
     count = torch.tensor([2, 4, 3])
     rows = torch.arange(3.0).reshape(3, 1, 1).expand(3, 4, 1)
     packed = pack(rows, count)
     assert torch.equal(members(packed), packed.data[:, 0].long())
 
 
-def test_packing_and_unpacking_are_each_others_inverse_and_so_are_their_gradients():
+def test_unpacking_inverts_packing_and_so_do_their_gradients():
     torch.manual_seed(0)
     count = torch.tensor([2, 4, 3, 4, 1])
     rows = torch.randn(5, 6, 2, requires_grad=True)
@@ -109,17 +93,17 @@ def test_packing_and_unpacking_are_each_others_inverse_and_so_are_their_gradient
     assert torch.equal(packed.data[last_rows(packed)], rows[torch.arange(5), count - 1])
 
 
-@pytest.mark.parametrize("layer_norm", [False, True])
-def test_in_the_decoder_what_is_behind_the_end_changes_nothing(layer_norm):
+def test_rows_behind_the_end_change_nothing_in_the_decoder():
     torch.manual_seed(0)
-    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3, position=True, layer_norm=layer_norm).double()
+    decoder = StrokeDecoder(code=6, hidden=12, mixtures=3, position=True, given=True).double()
+    flags = (torch.rand(30, 9) < 0.5).double()
     rows, code = torch.randn(30, 9, 5).double(), torch.randn(30, 6).double()
     count = torch.randint(1, 10, (30,))
     gradients = []
-    for given in (torch.full((30,), 9), count):
-        move = decoder(rows, code, given)
-        real = pack((torch.arange(9) < count.unsqueeze(1)).double(), given).data > 0
-        mean, pen = (unpack(pack(rows, given), part, 9) for part in (move.mean[..., 0], move.pen))
+    for taken in (torch.full((30,), 9), count):
+        move = decoder(rows, flags, code, taken)
+        real = pack((torch.arange(9) < count.unsqueeze(1)).double(), taken).data > 0
+        mean, pen = (unpack(pack(rows, taken), part, 9) for part in (move.mean[..., 0], move.pen))
         decoder.zero_grad()
         (move.mean[real].sum() + move.pen[real].square().sum() + move.log_std[real].sum()).backward()
         within = torch.arange(9) < count.unsqueeze(1)
@@ -129,7 +113,7 @@ def test_in_the_decoder_what_is_behind_the_end_changes_nothing(layer_norm):
         assert torch.allclose(whole, packed, atol=1e-10)
 
 
-def test_the_stroke_encoder_takes_each_sketch_as_if_alone():
+def test_the_stroke_encoder_reads_each_sketch_as_if_alone():
     torch.manual_seed(0)
     encoder = StrokeEncoder(7).double()
     rows, count = torch.randn(30, 9, 5).double(), torch.randint(1, 10, (30,))
@@ -139,12 +123,11 @@ def test_the_stroke_encoder_takes_each_sketch_as_if_alone():
         assert torch.allclose(together[i], alone[0], atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", [LSTM, LayerNormLSTM])
-def test_it_starts_orthogonal_with_open_forget_gates(kind):
-    lstm = kind(INPUTS, HIDDEN)
+def test_starts_orthogonal_with_open_forget_gates():
+    lstm = LSTM(INPUTS, HIDDEN)
     lstm.start_()
     for gate in lstm.by_hidden.chunk(4):
         assert torch.allclose(gate @ gate.T, torch.eye(HIDDEN), atol=1e-5)
-    bias = (lstm.bias if lstm.added is None else lstm.added).reshape(4, HIDDEN)
+    bias = lstm.added.reshape(4, HIDDEN)
     assert (bias[1] == 1).all()
     assert not bias[[0, 2, 3]].any()

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 import torch
-from pen_moves import many, pen_move
 from scipy.stats import multivariate_normal
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
 from gra2seq.nn.mixture import FLOOR, PenMove, raw_size
+from pen_moves import many, pen_move
 
 
 def moves(shape=(), mixtures=4, seed=0, dtype=torch.float64):
@@ -59,15 +59,15 @@ def test_the_floor_and_the_end():
     assert float(move.log_prob(rows, floor=False)[0][0]) < FLOOR
 
 
-@pytest.mark.parametrize("least", [-4.0, None])
+@pytest.mark.parametrize("lowest", [-4.0, None])
 @pytest.mark.parametrize("size", [50, 1000])
-def test_gradients_stay_finite_far_away_and_for_extreme_numbers(least, size):
+def test_gradients_stay_finite_far_away_and_for_extreme_numbers(lowest, size):
     torch.manual_seed(0)
     raw = (torch.randn(10, raw_size(4)) * size).requires_grad_()
     rows = torch.zeros(10, 5)
     rows[:, :2] = 1e3
     rows[:, 2] = 1
-    offset, pen = PenMove(raw, least_log_std=least).log_prob(rows)
+    offset, pen = PenMove(raw, min_log_std=lowest).log_prob(rows)
     (offset.sum() + pen.sum()).backward()
     assert raw.grad.isfinite().all()
 
@@ -84,8 +84,9 @@ def test_samples_have_the_moments_of_the_mixture():
     assert torch.allclose(rows[:, 2:].mean(0), torch.softmax(move.pen, -1), atol=0.01)
 
 
-def test_temperature():
-    """Logits divided by it, sigma multiplied by its root."""
+@pytest.mark.parametrize(("linear", "expected"), [(False, [1.0, 1.5]), (True, [0.5, 0.75])])
+def test_temperature_divides_logits_and_multiplies_sigma_by_its_root_or_by_itself(linear, expected):
+    """Ha and Eck's formula has the root, the released code (and Magenta's) the temperature itself."""
     move = pen_move(
         torch.zeros(1),
         torch.zeros(1, 2),
@@ -94,10 +95,10 @@ def test_temperature():
         torch.tensor([0.0, 1, 2]),
     )
     often = many(move, 400_000)
-    rows = often.sample(0.25, torch.Generator().manual_seed(0))
-    assert torch.allclose(rows[:, :2].std(0), torch.tensor([1.0, 1.5]), atol=0.02)
+    rows = often.sample(0.25, torch.Generator().manual_seed(0), linear_sigma=linear)
+    assert torch.allclose(rows[:, :2].std(0), torch.tensor(expected), atol=0.02)
     assert torch.allclose(rows[:, 2:].mean(0), torch.softmax(move.pen / 0.25, -1), atol=0.01)
-    warm = often.sample(0.25, torch.Generator().manual_seed(0), pen_temperature=0.5)
+    warm = often.sample(0.25, torch.Generator().manual_seed(0), pen_temperature=0.5, linear_sigma=linear)
     assert torch.equal(warm[:, :2], rows[:, :2]), "the offsets keep theirs"
     assert torch.allclose(warm[:, 2:].mean(0), torch.softmax(move.pen / 0.5, -1), atol=0.01)
     with pytest.raises(ValueError, match="negative"):
@@ -132,39 +133,39 @@ def test_a_soft_sample_is_a_sample_and_lets_gradients_through():
     assert (raw.grad.abs().sum(dim=0) > 0).all()
 
 
-def test_doubt_is_the_deviation_of_the_gaussian_an_offset_comes_from():
+def test_the_deviation_is_that_of_the_gaussian_an_offset_comes_from():
     """Gaussians far apart, so that an offset tells its own; x and y count alike, and the temperature does not."""
     mean = torch.tensor([[0.0, 0.0], [1e6, 0.0], [0.0, 1e6]])
     log_std = torch.tensor([[0.0, 0.0], [1.0, -2.0], [-3.0, -3.0]])
     move = pen_move(torch.zeros(3), mean, log_std, torch.zeros(3), torch.tensor([0.5, 0.0, -1.0]))
     often = many(move, 500)
     for temperature in (0.1, 1.0):
-        rows, doubt = often.sample_and_doubt(temperature, torch.Generator().manual_seed(0))
+        rows, found = often.sample_and_deviation(temperature, torch.Generator().manual_seed(0))
         origin = torch.cdist(rows[:, :2], mean).argmin(dim=-1)
         assert set(origin.tolist()) == {0, 1, 2}
         deviation = [math.sqrt((math.exp(2 * x) + math.exp(2 * y)) / 2) for x, y in log_std.tolist()]
-        assert torch.allclose(doubt, torch.tensor(deviation)[origin])
+        assert torch.allclose(found, torch.tensor(deviation)[origin])
     assert torch.equal(often.sample(1.0, torch.Generator().manual_seed(0)), rows)
-    assert float(move.sample_and_doubt(0.0)[1]) == 1.0
+    assert float(move.sample_and_deviation(0.0)[1]) == 1.0
 
 
-@pytest.mark.parametrize("least", [-3.0, None])
-def test_samples_keep_the_bounds_that_the_likelihood_has(least):
-    """Numbers far beyond them: offset and doubt are those of the bounded Gaussian, also as one of several offers."""
+@pytest.mark.parametrize("lowest", [-3.0, None])
+def test_samples_keep_the_bounds_that_the_likelihood_has(lowest):
+    """Numbers far beyond them: offset and deviation are those of the bounded Gaussian, also as one of several candidates."""
     torch.manual_seed(0)
-    move = PenMove(torch.randn(200, raw_size(4), dtype=torch.float64) * 1000, least_log_std=least)
-    bound = -20.0 if least is None else least
+    move = PenMove(torch.randn(200, raw_size(4), dtype=torch.float64) * 1000, min_log_std=lowest)
+    bound = -20.0 if lowest is None else lowest
     assert move.log_std.aminmax() == (bound, 20.0)
     assert move.tilt.abs().max() == 6
     noise = torch.rand(200, 1, 4, dtype=torch.float64)
-    component = move.logits.argmax(dim=-1)  # logits lie so far apart that chance has no say
+    component = move.logits.argmax(dim=-1)  # logits lie so far apart that the choice is certain
     row = torch.arange(200)
     mean, std, rho = move.mean[row, component], move.log_std[row, component].exp(), move.tilt[row, component].tanh()
     first, second = noise[:, 0, 2], noise[:, 0, 3]
     tilted = torch.stack([first, rho * first + (1 - rho**2).sqrt() * second], dim=-1)
-    for rows, doubt in (
-        move.sample_and_doubt(1.0, noise=noise[:, 0]),
-        (part[:, 0] for part in move.offered().sample_and_doubt(1.0, noise=noise)),
+    for rows, deviation in (
+        move.sample_and_deviation(1.0, noise=noise[:, 0]),
+        (part[:, 0] for part in move.candidates().sample_and_deviation(1.0, noise=noise)),
     ):
         assert torch.allclose(rows[:, :2], mean + std * tilted, rtol=1e-12)
-        assert torch.allclose(doubt, (std**2).mean(dim=-1).sqrt(), rtol=1e-12)
+        assert torch.allclose(deviation, (std**2).mean(dim=-1).sqrt(), rtol=1e-12)

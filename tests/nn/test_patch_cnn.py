@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import torch
 
+from gra2seq.data.blocks import Blocks
 from gra2seq.data.doodles import doodles
+from gra2seq.data.views import PatchView
 from gra2seq.nn import patch_cnn
-from gra2seq.nn.patch_cnn import Blocks, PatchCNN
+from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.sketch import quadtree
-from gra2seq.sketch.canvas import Canvas
-from gra2seq.sketch.masking import look
+from gra2seq.sketch.canvas import Canvas, draw
+from gra2seq.sketch.damage import mask
 from gra2seq.sketch.quadtree import leaves, number_blocks, together
 
 CHANNELS = {256: (8, 32, 64, 128, 256, 512, 512), 64: (4, 8, 8, 16, 16), 16: (4, 8, 8)}
@@ -22,13 +24,15 @@ def random_patches(side, ink, seed=0, count=5):
 
 def drawn_patches(side, count=6):
     canvas = Canvas(side=side * 5 // 2, pen=max(side // 16, 1), patch=side)
-    draws = np.linspace(0, 1, 20)
-    return np.concatenate([look(s, canvas, draws, 0.2).views for s in doodles(count, seed=5)])
+    damages = [mask(sketch, np.linspace(0, 1, 20), 0.2) for sketch in doodles(count, seed=5)]
+    return np.concatenate([PatchView(canvas).cut(damage, draw(damage, canvas))[0] for damage in damages])
 
 
-def compare(patches, channels, paper=0.0, dtype=torch.float64, tolerance=1e-12):
+def compare(patches, channels, blank=0.0, dtype=torch.float64, tolerance=1e-12, bias=False):
     torch.manual_seed(0)
-    cnn = PatchCNN(channels, paper=paper).to(dtype)
+    cnn = PatchCNN(channels, blank=blank, bias=bias).to(dtype)
+    for added in cnn.biases:
+        torch.nn.init.normal_(added, std=0.3)
     blocks = Blocks.of(number_blocks(leaves(patches), skip_blank=cnn.skips_blank))
     weights = torch.randn(len(patches), channels[-1], dtype=dtype)
     results = []
@@ -42,27 +46,36 @@ def compare(patches, channels, paper=0.0, dtype=torch.float64, tolerance=1e-12):
 
 @pytest.mark.parametrize("side", [16, 64])
 @pytest.mark.parametrize("ink", [0.003, 0.1, 0.5, 1.0])
-@pytest.mark.parametrize("paper", [0.0, -1.0])
-def test_equals_plain_on_random_patches(side, ink, paper):
-    compare(random_patches(side, ink), CHANNELS[side], paper)
+@pytest.mark.parametrize("blank", [0.0, -1.0])
+def test_equals_plain_on_random_patches(side, ink, blank):
+    compare(random_patches(side, ink), CHANNELS[side], blank)
 
 
 @pytest.mark.parametrize("side", [64, 256])
-@pytest.mark.parametrize("paper", [0.0, -1.0])
-def test_equals_plain_on_drawings(side, paper):
-    compare(drawn_patches(side, count=2 if side == 256 else 6), CHANNELS[side], paper)
+@pytest.mark.parametrize("blank", [0.0, -1.0])
+def test_equals_plain_on_drawings(side, blank):
+    compare(drawn_patches(side, count=2 if side == 256 else 6), CHANNELS[side], blank)
+
+
+@pytest.mark.parametrize("blank", [0.0, -1.0])
+@pytest.mark.parametrize("ink", [0.0, 0.01, 0.3])
+def test_with_biases_equals_plain(ink, blank):
+    """With a bias blank paper is not 0 at the next level, so that blank blocks must be computed too (DC-gra2seq)."""
+    compare(random_patches(64, ink), CHANNELS[64], blank, bias=True)
+    compare(drawn_patches(64), CHANNELS[64], blank, bias=True)
+    assert not PatchCNN(CHANNELS[64], blank=blank, bias=True).skips_blank
 
 
 def test_equals_plain_in_single_precision_at_paper_size():
     compare(drawn_patches(256, count=1), CHANNELS[256], dtype=torch.float32, tolerance=2e-5)
 
 
-@pytest.mark.parametrize("paper", [0.0, -1.0])
-def test_blank_patches(paper):
+@pytest.mark.parametrize("blank", [0.0, -1.0])
+def test_blank_patches(blank):
     patches = np.zeros((3, 64, 64), np.uint8)
-    compare(patches, CHANNELS[64], paper)
+    compare(patches, CHANNELS[64], blank)
     patches[1, 63, 63] = 1
-    compare(patches, CHANNELS[64], paper)
+    compare(patches, CHANNELS[64], blank)
 
 
 def test_blank_is_exactly_zero():
@@ -112,24 +125,24 @@ def test_blocks_for_use_give_the_same_features_and_refuse_a_gradient():
         features.sum().backward()
 
 
-@pytest.mark.parametrize("paper", [0.0, -1.0])
+@pytest.mark.parametrize("blank", [0.0, -1.0])
 @pytest.mark.parametrize("ink", [0.0, 0.003, 0.3, 1.0])
-def test_features_above_0_alone_give_the_same(monkeypatch, ink, paper):
+def test_sparse_products_give_the_same(monkeypatch, ink, blank):
     """As a CPU computes where most features are 0; here whatever their share is."""
     monkeypatch.setattr(patch_cnn, "FEW", 2.0)
     monkeypatch.setattr(patch_cnn, "WIDE", 1)
     monkeypatch.setattr(patch_cnn, "ALONE", 1000)
-    monkeypatch.setattr(patch_cnn._Quarters, "forward", None)  # nobody goes the other way
+    monkeypatch.setattr(patch_cnn._Quarters, "forward", None)  # fails where the usual way is taken
     torch.manual_seed(1)
-    cnn = PatchCNN(CHANNELS[64], paper=paper).double()
+    cnn = PatchCNN(CHANNELS[64], blank=blank).double()
     for patches in (random_patches(64, ink), drawn_patches(64)):
         blocks = Blocks.of(number_blocks(leaves(patches), cnn.skips_blank, gradient=False))
         with torch.no_grad():
             assert torch.allclose(cnn(blocks), cnn.plain(torch.from_numpy(patches)), rtol=0, atol=1e-12)
 
 
-def test_features_that_are_no_numbers_are_not_lost(monkeypatch):
-    """A model that has diverged must not look well."""
+def test_nan_features_are_not_lost(monkeypatch):
+    """A model that has diverged must be detected."""
     monkeypatch.setattr(patch_cnn, "FEW", 2.0)
     monkeypatch.setattr(patch_cnn, "WIDE", 1)
     monkeypatch.setattr(patch_cnn, "ALONE", 1000)
@@ -141,7 +154,7 @@ def test_features_that_are_no_numbers_are_not_lost(monkeypatch):
             assert cnn(blocks).isnan().any(), number
 
 
-def test_features_above_0_alone_are_taken_where_they_are_few_and_no_gradient_is_wanted(monkeypatch):
+def test_sparse_products_are_used_where_few_features_are_above_0_and_no_gradient_is_needed(monkeypatch):
     taken, of_few = [], patch_cnn._of_few
 
     def spy(features, *rest):
@@ -171,3 +184,24 @@ def test_features_above_0_alone_are_taken_where_they_are_few_and_no_gradient_is_
     with torch.no_grad():
         cnn(blocks)
     assert len(taken) == count, "neither a gradient nor many threads"
+
+
+def test_silent_filters_are_counted_a_layer():
+    """A filter is silent if no block of the batch makes it positive: against plain convolutions."""
+    patches = drawn_patches(64)
+    torch.manual_seed(0)
+    cnn = PatchCNN(CHANNELS[64])
+    with torch.no_grad():
+        cnn.weights[0][1] = -1.0  # never positive where blank is 0
+        cnn.weights[2][:4] = -1.0
+    blocks = Blocks.of(number_blocks(leaves(patches)))
+    found = cnn.silent_filters(blocks)
+    x = torch.from_numpy(patches).float().unsqueeze(1)
+    for number, weight in enumerate(cnn.weights, 1):
+        x = torch.nn.functional.conv2d(x, weight.detach(), stride=2)
+        silent = 1 - (x > 0).any(dim=3).any(dim=2).any(dim=0).float().mean()
+        assert found[f"silent_{number}"].item() == pytest.approx(silent.item()), number
+        x = x.clamp(min=0)
+    assert found["silent_1"] >= 1 / 4
+    assert found["silent_3"] >= 4 / 8
+    assert len(found) == len(cnn.weights)

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from slow_twins import Points, slow_quickdraw
 
-from gra2seq.sketch.files import read
+from gra2seq.formats.files import read
 from gra2seq.sketch.simplify import quickdraw_points, quickdraw_simplify, rdp, resample
-from gra2seq.sketch.strokes import Sketch
 
 QUICKDRAW = Path(__file__).parents[2].parent / "shared" / "quickdraw"  # real drawings, raw and official
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import base64
 import json
 
+import cv2
 import numpy as np
 import pytest
 
@@ -124,6 +126,14 @@ def test_svg_is_read(client):
     assert client.post("/api/read", json={"svg": svg}).json() == {"strokes": [[[10, 20], [30, 40], [50, 20]]]}
 
 
+def test_a_picture_is_traced(client):
+    pixels = np.full((200, 200), 255, np.uint8)
+    cv2.line(pixels, (30, 100), (170, 100), 0, 5)
+    picture = base64.b64encode(cv2.imencode(".png", pixels)[1].tobytes()).decode()
+    (stroke,) = client.post("/api/read", json={"picture": picture}).json()["strokes"]
+    assert sorted((stroke[0][0], stroke[-1][0])) == pytest.approx([30, 170], abs=5)
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "words"),
     [
@@ -140,6 +150,8 @@ def test_svg_is_read(client):
         ("encode", {"strokes": [[[1e7, 0]]]}, 422, "strokes.0.0.0"),
         ("encode", {"strokes": [[[0, 0, 0]]]}, 422, "strokes.0.0"),
         ("read", {"svg": "<svg"}, 422, "SVG"),
+        ("read", {"picture": "AAAA"}, 422, "picture"),
+        ("read", {}, 422, "either"),
     ],
 )
 def test_bad_requests_get_one_sentence(client, path, body, status, words):

@@ -233,6 +233,15 @@ def test_a_png_is_a_picture_of_the_drawing(wide):
     assert 0.002 < (pixels < 128).mean() < 0.05
 
 
+def test_a_picture_of_the_drawing_is_traced(wide, tmp_path):
+    wide.drag([(100, 320), (540, 320)])
+    shutil.copy(wide.saved("png"), tmp_path / "drawing.png")
+    wide.page.click("#clear")
+    wide.page.set_input_files("#file", tmp_path / "drawing.png")
+    expect(wide.page.locator("#clear")).to_be_enabled(timeout=PATIENCE)
+    assert len(wide.drawing()["strokes"]) == 1
+
+
 def test_a_link_holds_the_drawing_and_the_seed(wide, shared):
     wide.drag(SQUARE)
     before = wide.drawing()["strokes"]

@@ -102,10 +102,13 @@ def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
     try:
         with atomic_write(tmp_path / "a") as temporary:
             temporary.write_text("x")
+        with atomic_write(tmp_path / "weights") as temporary:
+            save_file({"a": torch.zeros(1)}, temporary)  # of mode 600 if it has its way
         with atomic_folder(tmp_path / "b") as folder:
             (folder / "c").write_text("x")
     finally:
         os.umask(before)
+    assert (tmp_path / "weights").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
     assert (tmp_path / "b").stat().st_mode & 0o777 == 0o750
 
@@ -153,6 +156,23 @@ def test_existing_folder_is_never_overwritten(tmp_path: Path) -> None:
         atomic_folder(tmp_path / "run"),
     ):
         pytest.fail("must not begin")
+
+
+def test_folder_is_replaced_when_asked(tmp_path: Path) -> None:
+    path, old = tmp_path / "model", tmp_path / "model.old"
+    for content in ("1", "2"):
+        with atomic_folder(path, replace=True) as temporary:
+            (temporary / "weights").write_text(content)
+        assert [item.name for item in tmp_path.iterdir()] == ["model"]
+        assert (path / "weights").read_text() == content
+    with pytest.raises(ValueError, match="half way"):
+        fail(partial(atomic_folder, replace=True), path, ValueError("half way"))
+    assert (path / "weights").read_text() == "2"
+    path.rename(old)  # as a kill between the two renames leaves it
+    with pytest.raises(ValueError, match="half way"):
+        fail(partial(atomic_folder, replace=True), path, ValueError("half way"))
+    assert (path / "weights").read_text() == "2"
+    assert not old.exists()
 
 
 def test_full_disk_keeps_the_old_file_and_says_so(tiny_disk: Path) -> None:

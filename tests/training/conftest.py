@@ -1,7 +1,7 @@
 """What tests of the loop share."""
 
 import pytest
-from tiny import CONFIG
+from quick_runs import CONFIG
 
 
 @pytest.fixture

@@ -2,20 +2,20 @@
 
 import pytest
 import torch
+from quick_runs import run
 from safetensors.torch import load_file
-from tiny import TINY, run
 
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.training.average import Average
 from gra2seq.training.loop import read_metrics, train
+from options_by_name import quick
 
 
 def test_the_mean_of_the_weights_is_judged_kept_and_resumed(tmp_path):
     goal = {"average": 0.5, "max_steps": 6, "validate_every": 3, "save_every": 3}
     whole = run(tmp_path / "whole", **goal)
     run(tmp_path / "parts", **{**goal, "max_steps": 3})
-    train(options({**TINY, **goal, "run": str(tmp_path / "parts")}), resume=True)
+    train(quick(**goal, run=str(tmp_path / "parts")), resume=True)
     mean, again = (load_file(folder / "model.safetensors") for folder in (whole, tmp_path / "parts"))
     assert all(torch.equal(mean[name], again[name]) for name in mean)
     last = load_file(whole / "last.safetensors")
@@ -27,7 +27,7 @@ def test_the_mean_of_the_weights_is_judged_kept_and_resumed(tmp_path):
     plain = run(tmp_path / "plain", **{**goal, "average": 0.0})
     assert torch.equal(load_file(plain / "last.safetensors")[f"model.{weight}"], last[f"model.{weight}"])
     with pytest.raises(UserError, match="average"):
-        train(options({**TINY, **goal, "max_steps": 9, "run": str(plain)}), resume=True)
+        train(quick(**goal, max_steps=9, run=str(plain)), resume=True)
 
 
 def test_the_mean_against_a_slow_twin():

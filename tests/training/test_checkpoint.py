@@ -10,13 +10,13 @@ import sys
 
 import pytest
 import torch
-from tiny import TINY, losses, run
+from quick_runs import losses, run
 
 import gra2seq
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.training.checkpoint import LAST, PREVIOUS, read_progress
 from gra2seq.training.loop import train
+from options_by_name import quick
 
 GOAL = {"max_steps": 8, "save_every": 2, "validate_every": 4}
 
@@ -40,7 +40,7 @@ def test_damaged_last_checkpoint_falls_back_to_the_one_before_it(tmp_path, damag
     else:
         last.unlink()
     notes = []
-    go_on = options({**TINY, "run": str(folder), **GOAL})
+    go_on = quick(run=str(folder), **GOAL)
     train(go_on, resume=True, watch=lambda report: notes.append(report.note))
     [note] = filter(None, notes)
     assert "last.safetensors" in note
@@ -59,7 +59,7 @@ def test_two_damaged_checkpoints_are_refused(tmp_path):
     flip(folder / LAST)
     flip(folder / PREVIOUS)
     with pytest.raises(UserError, match=r"last\.safetensors is damaged"):
-        train(options({**TINY, "run": str(folder), **GOAL, "max_steps": 10}), resume=True)
+        train(quick(run=str(folder), **{**GOAL, "max_steps": 10}), resume=True)
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def copy(tiny_run, tmp_path):
 
 def change_config(folder, **options_):
     config = json.loads((folder / "config.json").read_text())
-    config["options"] |= options_
+    config["config"]["model"] |= options_
     (folder / "config.json").write_text(json.dumps(config))
 
 
@@ -107,10 +107,10 @@ def test_network_larger_than_its_weights_is_refused_without_memory(copy, asked):
 
 @pytest.mark.parametrize(
     "text",
-    ["[" * 100_000, "[]", "{}", "7", '{"options": []}', '{"options": {}, "categories": "cat"}',
-     '{"options": {}, "categories": [[]]}', '{"options": {"hidden": 1e999}, "categories": []}',
-     '{"options": {"hidden": NaN}, "categories": []}', '{"options": {"hidden": [1]}, "categories": []}',
-     '{"options": {"preset": {}}, "categories": []}', '{"options": {"hidden": ' + "9" * 4000 + '}, "categories": []}',
+    ["[" * 100_000, "[]", "{}", "7", '{"config": []}', '{"config": {}, "categories": "cat"}',
+     '{"config": {}, "categories": [[]]}', '{"config": {"model": {"hidden": 1e999}}, "categories": []}',
+     '{"config": {"model": {"hidden": NaN}}, "categories": []}', '{"config": {"model": {"hidden": [1]}}, "categories": []}',
+     '{"config": {"preset": {}}, "categories": []}', '{"config": {"model": {"hidden": ' + "9" * 4000 + '}}, "categories": []}',
      '{"x": "' + "y" * 2_000_000 + '"}'],
     ids=range(13),
 )  # fmt: skip

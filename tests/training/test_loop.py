@@ -8,26 +8,30 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import torch
+from quick_runs import losses, run
 from safetensors.torch import load_file
-from tiny import TINY, losses, run
 
 import gra2seq
 from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule
 from gra2seq.errors import UserError
 from gra2seq.folder import pack
-from gra2seq.options import options
 from gra2seq.system.tensor_files import read_tensors
 from gra2seq.training import checkpoint
 from gra2seq.training.checkpoint import Progress
-from gra2seq.training.loop import Stopped, clip, learning_rate, read_metrics, seconds_left, train
+from gra2seq.training.loop import Stopped, read_metrics, train
+from gra2seq.training.optimise import clip, learning_rate
+from gra2seq.training.report import seconds_left
+from options_by_name import quick, tiny
 
 
 def test_a_run_leaves_what_it_promises(tmp_path):
     folder = run(tmp_path / "run", max_steps=12, validate_every=6, gallery=2)
     rows = read_metrics(folder)
     assert [row["step"] for row in rows] == list(range(1, 13))
-    assert {"loss", "offset", "pen", "cluster", "norm", "cosine", "clusters", "gradient"} <= rows[0].keys()
+    assert {"loss", "offset", "pen", "cluster", "norm", "cosine_linked", "living_clusters", "gradient"} <= rows[
+        0
+    ].keys()
     for row in rows:
         assert row["loss"] == pytest.approx(row["offset"] + row["pen"] + row["cluster"], rel=1e-5)
     names = {path.name for path in folder.iterdir()}
@@ -42,13 +46,13 @@ def test_a_run_leaves_what_it_promises(tmp_path):
     assert len(model.categories) == 15
 
 
-def test_it_learns(tmp_path):
+def test_the_validation_loss_falls(tmp_path):
     folder = run(tmp_path / "run", max_steps=120, validate_every=20, learning_rate=3e-3, decay=1.0)
     valid = [json.loads(line)["loss"] for line in (folder / "valid.jsonl").read_text().splitlines()]
     assert valid[-1] < 0.85 * valid[0]
 
 
-def test_time_given_is_time_taken(tmp_path):
+def test_a_time_limit_ends_the_run(tmp_path):
     folder = run(tmp_path / "run", max_steps=500, max_minutes=1e-4, validate_every=500)
     state = read_tensors(folder / "last.safetensors")[1]
     assert state["finished"]
@@ -61,7 +65,7 @@ def test_time_given_is_time_taken(tmp_path):
     assert seconds_left(chosen, Progress(step=10, seconds=130), 5.0) == 0, "never less than nothing"
 
 
-def test_early_stop(tmp_path):
+def test_patience_ends_the_run(tmp_path):
     folder = run(tmp_path / "run", max_steps=500, validate_every=2, patience=2, learning_rate=1e-12)
     state = read_tensors(folder / "last.safetensors")[1]
     assert state["finished"]
@@ -93,101 +97,110 @@ def test_the_learning_rate_rises_and_falls_as_asked():
     schedule = Schedule(40, batch=4, seed=0)  # ten steps an epoch
 
     def rates(**more):
-        picked = options({"preset": "tiny", "learning_rate": 1e-2, "max_steps": 100, **more})
-        return [learning_rate(picked, schedule, step) for step in range(101)]
+        training = tiny(learning_rate=1e-2, max_steps=100, **more).training
+        return [learning_rate(training, schedule, step) for step in range(101)]
 
     by_epoch = rates(decay=0.5)
     assert by_epoch[:10] == [1e-2] * 10
     assert by_epoch[10:20] == [5e-3] * 10
     assert min(rates(decay=0.1)) == 1e-5
-    wave = rates(fall="cosine")
+    wave = rates(lr_schedule="cosine")
     assert wave[0] == pytest.approx(1e-2)
     assert wave[50] == pytest.approx((1e-2 + 1e-5) / 2)
     assert wave[100] == pytest.approx(1e-5)
     assert sorted(wave, reverse=True) == wave
-    warm = rates(fall="cosine", warm_up=9)
+    by_step = rates(lr_schedule="steps", decay=0.9)
+    assert by_step[:20] == pytest.approx([1e-2 * 0.9**step for step in range(20)])
+    assert by_step[-1] == 1e-5
+    warm = rates(lr_schedule="cosine", warm_up=9)
     assert warm[0] == pytest.approx(1e-3)
     assert warm[9:] == wave[9:]
 
 
-def test_begins_with_the_weights_of_another(tmp_path):
-    first = run(tmp_path / "first", max_steps=20)
+def test_begins_with_the_weights_of_another_run(tmp_path):
+    first = run(tmp_path / "first", model="gra2seq-plus", node_position="none", max_steps=20)
     notes = []
-    chosen = options({**TINY, "run": str(tmp_path / "on"), "start": str(first), "where": "canvas", "max_steps": 1})
-    train(chosen, watch=lambda report: notes.append(report.note))
-    assert notes[0] == f"begins with the weights of {first}; new: encoder.graph.where.weight"
+    chosen = {"run": str(tmp_path / "on"), "start": str(first), "model": "gra2seq-plus", "node_position": "canvas"}
+    train(quick(**chosen, max_steps=1), watch=lambda report: notes.append(report.note))
+    weight = "encoder.synonyms.graph.position.weight"
+    assert notes[0] == f"begins with the weights of {first}; new: {weight}"
     begun, fresh = losses(tmp_path / "on")[0]["loss"], losses(first)[0]["loss"]
     assert begun < fresh - 1, "the first step knows what the other run has learnt"
     about = json.loads((tmp_path / "on" / "config.json").read_text())
     assert about["scale"] == json.loads((first / "config.json").read_text())["scale"] != 7.0
     (first / "config.json").write_text(json.dumps({"scale": 7.0}))
     (first / "model.safetensors").write_bytes(b"gone")
-    train(replace(chosen, max_steps=2), resume=True)  # its own weights and scale now, not the other's
+    train(quick(**chosen, max_steps=2), resume=True)  # its own weights and scale now, not the other's
     assert json.loads((tmp_path / "on" / "config.json").read_text())["scale"] == about["scale"]
     assert read_metrics(tmp_path / "on")[-1]["step"] == 2
     packed = pack(tmp_path / "on", tmp_path / "packed")
     assert str(tmp_path) not in (packed / "config.json").read_text()
-    alike = options({**TINY, "run": str(tmp_path / "alike"), "start": str(packed), "max_steps": 1})
-    train(alike, watch=lambda report: notes.append(report.note))
-    assert f"begins with the weights of {packed}; left behind: encoder.graph.where.weight" in notes
+    alike = {**chosen, "run": str(tmp_path / "alike"), "start": str(packed), "node_position": "none"}
+    train(quick(**alike, max_steps=1), watch=lambda report: notes.append(report.note))
+    assert f"begins with the weights of {packed}; unused: {weight}" in notes
     assert losses(tmp_path / "alike")[0]["loss"] < fresh - 1, "a packed model, in 16 bits, will do"
 
 
-def test_codes_are_mended_beside_a_model_that_stays_as_it_is(tmp_path):
-    first = run(tmp_path / "first", max_steps=40, glance=True)
-    asked = {"glance": True, "mend": True, "mask": 0.4, "holes": 0.5, "learning_rate": 3e-3, "average": 0.9}
-    with pytest.raises(UserError, match="start=RUN"):
-        run(tmp_path / "nobody", **asked)
-    for other in ({"glance": False}, {"spread": True}, {"links": "spatial"}):
-        (name,) = other
-        with pytest.raises(UserError, match=rf"other options \({name} is .*, there .*\): give its own"):
-            run(tmp_path / "other", **{**asked, **other}, start=str(first))
-    assert not (tmp_path / "nobody").exists()
+PLUS = {"model": "gra2seq-plus", "mask": 0.3, "rectangle": 0.5}
+REPAIR = {**PLUS, "objective": "repair-codes", "code_repair": True}
+
+
+def holes_of(sketches):
+    """The upper left quarter of each drawing."""
+    return [[(*sketch.box[:2], sketch.box[2] / 2, sketch.box[3] / 2)] for sketch in sketches]
+
+
+def test_code_repair_is_trained_beside_a_model_that_stays_as_it_is(tmp_path):
+    first = run(tmp_path / "first", max_steps=40, **PLUS)
+    asked = {**REPAIR, "learning_rate": 3e-3, "average": 0.9, "start": str(first)}
+    for name, value in (("picture_branch", False), ("spread", False), ("links", "spatial")):
+        with pytest.raises(UserError, match=rf"other options \({name} was .*, is .*\): give its own"):
+            run(tmp_path / "other", **{**asked, name: value})
     assert not (tmp_path / "other").exists()
-    mended = run(tmp_path / "mended", **asked, start=str(first), max_steps=30)
-    whole = run(tmp_path / "whole", **asked, start=str(first), max_steps=60)
-    few = run(tmp_path / "few", **asked, start=str(first), max_steps=1, dataset="DS1")
+    parts = run(tmp_path / "parts", **asked, max_steps=30)
+    whole = run(tmp_path / "whole", **asked, max_steps=60)
+    few = run(tmp_path / "few", **asked, max_steps=1, dataset="DS1")
     assert gra2seq.load(few).categories == gra2seq.load(first).categories, "it is the same model"
-    train(options({**TINY, **asked, "run": str(mended), "start": str(first), "max_steps": 60}), resume=True)
-    assert losses(mended)[30:] == losses(whole)[30:], "it goes on as if it had not been stopped"
+    run(parts, resume=True, **asked, max_steps=60)
+    assert losses(parts)[30:] == losses(whole)[30:], "a resumed run goes on as if it had not been stopped"
     valid = read_metrics(whole, "valid.jsonl")[-1]
-    assert valid["mend"] < 0.95 * valid["unmended"]
+    assert valid["repair"] < 0.97 * valid["unrepaired"]
     before, after = (load_file(folder / "model.safetensors") for folder in (first, whole))
     assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())
-    assert all(name.startswith("mend.") for name in after.keys() - before.keys())
+    assert all(name.startswith("repair.") for name in after.keys() - before.keys())
     model, plain, packed = (gra2seq.load(one) for one in (whole, first, pack(whole, tmp_path / "packed")))
-    sketches, draws = list(doodles(4, seed=9)), np.zeros((4, 8))
+    sketches = list(doodles(4, seed=9))
     codes = plain.encode(sketches)
-    assert np.array_equal(model.encode(sketches), codes), "where nothing was lost nothing is mended"
-    assert packed.encode(sketches) == pytest.approx(codes, abs=float(abs(codes).max()) * 2**-11), "to 16 bits"
-    hurt, unmended = (one.encode(sketches, draws=draws, mask_prob=0.5) for one in (model, plain))
-    assert abs(hurt - unmended).max() > 0.02
-    assert len(packed.heal(sketches, mask_prob=0.5)) == 4
+    assert np.array_equal(model.encode(sketches), codes), "codes of intact drawings are not repaired"
+    assert packed.encode(sketches) == pytest.approx(codes, abs=float(abs(codes).max()) * 2**-8), "to 16 bits"
+    repaired, unrepaired = (one.encode(sketches, holes=holes_of(sketches)) for one in (model, plain))
+    assert abs(repaired - unrepaired).max() > 0.01
+    assert np.array_equal(model.encode(sketches, holes=holes_of(sketches), repair=False), unrepaired)
+    assert len(packed.heal(sketches, mask_prob=0.2)) == 4
 
 
-def test_a_decoder_is_polished_while_all_else_stays_as_it_is(tmp_path):
-    first = run(tmp_path / "first", max_steps=40, glance=True)
-    mend = {"glance": True, "mend": True, "mask": 0.4}
-    mended = run(tmp_path / "mended", **mend, start=str(first), max_steps=20)
-    asked = {**mend, "polish": True, "mask": 0.0, "mask_to": 0.4, "holes": 0.2, "learning_rate": 1e-2}
-    with pytest.raises(UserError, match=r"polish=true polishes .* start=RUN"):
-        run(tmp_path / "nobody", **asked)
-    with pytest.raises(UserError, match="mend is True, there False"):  # nobody has learnt to mend there
-        run(tmp_path / "other", **asked, start=str(first))
-    assert not (tmp_path / "nobody").exists()
-    assert not (tmp_path / "other").exists()
-    polished = run(tmp_path / "polished", **asked, start=str(mended), max_steps=30)
-    whole = run(tmp_path / "whole", **asked, start=str(mended), max_steps=60)
-    train(options({**TINY, **asked, "run": str(polished), "start": str(mended), "max_steps": 60}), resume=True)
-    assert losses(polished)[30:] == losses(whole)[30:], "it goes on as if it had not been stopped"
-    unpolished, valid = (read_metrics(folder, "valid.jsonl")[-1] for folder in (first, whole))
-    assert valid["loss"] < 0.98 * (unpolished["offset"] + unpolished["pen"])
-    before, after = (load_file(folder / "model.safetensors") for folder in (mended, whole))
+def test_a_decoder_is_finetuned_while_all_else_stays_as_it_is(tmp_path):
+    first = run(tmp_path / "first", max_steps=40, **PLUS)
+    repaired = run(tmp_path / "repaired", **REPAIR, start=str(first), max_steps=10)
+    asked = {
+        **PLUS,
+        "objective": "finetune-decoder",
+        "code_repair": True,
+        "learning_rate": 1e-2,
+        "start": str(repaired),
+    }
+    tuned = run(tmp_path / "tuned", **asked, max_steps=20)
+    whole = run(tmp_path / "whole", **asked, max_steps=40)
+    run(tuned, resume=True, **asked, max_steps=40)
+    assert losses(tuned)[20:] == losses(whole)[20:], "a resumed run goes on as if it had not been stopped"
+    before, after = (read_metrics(folder, "valid.jsonl")[-1] for folder in (first, whole))
+    assert after["loss"] < 0.98 * (before["offset"] + before["pen"])
+    before, after = (load_file(folder / "model.safetensors") for folder in (repaired, whole))
     assert before.keys() == after.keys()
     for name, tensor in before.items():
         assert torch.equal(tensor, after[name]) != name.startswith("decoder."), name
-    sketches, draws = list(doodles(4, seed=9)), np.zeros((4, 8))
-    codes = [gra2seq.load(one).encode(sketches, draws=draws, mask_prob=0.5) for one in (mended, whole)]
+    sketches = list(doodles(4, seed=9))
+    codes = [gra2seq.load(one).encode(sketches, holes=holes_of(sketches)) for one in (repaired, whole)]
     assert (codes[0] == codes[1]).all()
 
 
@@ -203,21 +216,21 @@ def test_weights_that_do_not_fit_are_said_and_nothing_is_written(tmp_path):
 def test_a_finished_run_says_which_limit_ended_it(tmp_path):
     limits = {"max_steps": 2, "patience": 1, "max_minutes": 1e-4}
     for name, limit in limits.items():
-        chosen = {**TINY, "run": str(tmp_path / name), "validate_every": 1, "learning_rate": 1e-12, name: limit}
-        train(options(chosen))
+        chosen = {"run": str(tmp_path / name), "validate_every": 1, "learning_rate": 1e-12, name: limit}
+        train(quick(**chosen))
         notes = []
-        train(options(chosen), resume=True, watch=lambda report, notes=notes: notes.append(report.note))
+        train(quick(**chosen), resume=True, watch=lambda report, notes=notes: notes.append(report.note))
         assert notes[-1].endswith(f"({name}={limit:g})")
 
 
-def test_few_sketches_are_repeated_and_it_is_said(tmp_path):
+def test_few_sketches_are_repeated_and_reported(tmp_path):
     notes = []
-    chosen = {**TINY, "max_steps": 1, "validate_every": 1}
-    few = options({**chosen, "data": "doodles:15", "run": str(tmp_path / "few")})
+    chosen = {"max_steps": 1, "validate_every": 1}
+    few = quick(**chosen, data="doodles:15", run=str(tmp_path / "few"))
     train(few, watch=lambda report: notes.append(report.note))
     assert "15 sketches do not fill a batch of 16: they are repeated" in notes
     notes.clear()
-    enough = options({**chosen, "data": "doodles:16", "run": str(tmp_path / "enough")})
+    enough = quick(**chosen, data="doodles:16", run=str(tmp_path / "enough"))
     train(enough, watch=lambda report: notes.append(report.note))
     assert notes == [""]
 
@@ -227,12 +240,12 @@ def test_stopped_beyond_what_is_now_its_end_it_is_validated_and_finished(tmp_pat
         if report.step == 4:
             signal.raise_signal(signal.SIGTERM)
 
-    chosen = {**TINY, "run": str(tmp_path), "validate_every": 9, "average": 0.9}
+    chosen = {"run": str(tmp_path), "validate_every": 9, "average": 0.9}
     with pytest.raises(Stopped):
-        train(options({**chosen, "max_steps": 9}), watch=stop)
+        train(quick(**chosen, max_steps=9), watch=stop)
     done = len(read_metrics(tmp_path))
     assert not (tmp_path / "model.safetensors").exists()
-    train(options({**chosen, "max_steps": 3}), resume=True)
+    train(quick(**chosen, max_steps=3), resume=True)
     assert len(read_metrics(tmp_path)) == done, "no step more"
     assert checkpoint.read_progress(tmp_path / "last.safetensors")["finished"]
     assert checkpoint.read_progress(tmp_path / "model.safetensors")["step"] == done
@@ -251,6 +264,6 @@ def test_stopped_beyond_what_is_now_its_end_it_is_validated_and_finished(tmp_pat
     ],
 )
 def test_an_accelerator_that_is_not_there_is_said_and_nothing_is_written(tmp_path, accelerator):
-    with pytest.raises(UserError, match=f"accelerator={accelerator} with devices=1 is not to be had here"):
+    with pytest.raises(UserError, match=f"accelerator={accelerator} with devices=1 is not available here"):
         run(tmp_path / "run", accelerator=accelerator)
     assert not (tmp_path / "run").exists()

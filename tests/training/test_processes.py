@@ -6,20 +6,32 @@ import subprocess
 import sys
 
 import pytest
-from tiny import command, losses
+from quick_runs import command, losses, run
 
 import gra2seq
-from gra2seq.options import SYSTEMS
+from gra2seq.config.systems import SYSTEMS
 
-WATCHED = {"step", "sketches_per_second", "norm", "cosine", "clusters", "sigma", "kl_a_dimension", "components"}
+FIGURES = {
+    "step",
+    "sketches_per_second",
+    "norm",
+    "cosine_linked",
+    "cosine_any",
+    "cosine_centroid",
+    "living_clusters",
+    "sigma",
+    "kl_a_dimension",
+    "components",
+    "unrepaired",
+}
 
-
+PLUS = ["model=gra2seq-plus", "mask=0.1", "mask_to=0.4", "rectangle=0.3"]
 ALIKE = [
     ["cluster_form=euclidean"],
     ["cluster_form=squared"],
-    ["cluster_form=cosine", "mask=0", "mask_to=0.4"],
-    ["mend=true", "mask=0.1", "mask_to=0.6", "start=TINY"],
-    ["polish=true", "mask=0", "mask_to=0.4", "start=TINY"],
+    ["cluster_form=squared", "mask=0", "mask_to=0.4", "rectangle=0.3", "end=0.3", "own_prefixes=0.5", "prefix_noise=2"],
+    ["objective=repair-codes", *PLUS, "code_repair=true", "start=START"],
+    ["objective=finetune-decoder", *PLUS, "start=START"],
     *(pytest.param([f"model={name}"], marks=pytest.mark.slow) for name in SYSTEMS if name != "sp-gra2seq"),
 ]
 
@@ -30,10 +42,12 @@ def free_port():
         return str(asked.getsockname()[1])
 
 
-@pytest.mark.parametrize("chosen", ALIKE, ids=lambda words: words[0])
-def test_two_processes_equal_one(tmp_path, config, chosen, tiny_run):
+@pytest.mark.parametrize("chosen", ALIKE, ids=" ".join)
+def test_two_processes_equal_one(tmp_path, config, chosen):
     """Batch norm, centroids, mixtures and losses are those of the global batch."""
-    goal = ["max_steps=8", "validate_every=8", *(word.replace("TINY", str(tiny_run)) for word in chosen)]
+    if "start=START" in chosen:
+        run(tmp_path / "start", model="gra2seq-plus", max_steps=4)
+    goal = ["max_steps=8", "validate_every=8", *(word.replace("START", str(tmp_path / "start")) for word in chosen)]
     one, two = tmp_path / "one", tmp_path / "two"
     subprocess.run(command(config, f"run={one}", *goal), check=True, capture_output=True, timeout=120)
     environment = {**os.environ, "MASTER_PORT": free_port()}
@@ -46,7 +60,7 @@ def test_two_processes_equal_one(tmp_path, config, chosen, tiny_run):
     )
     assert done.returncode == 0, done.stderr
     for a, b in zip(losses(one), losses(two), strict=True):
-        for name in a.keys() - WATCHED:
+        for name in a.keys() - FIGURES:
             assert a[name] == pytest.approx(b[name], rel=2e-4), (a["step"], name)
     model_one, model_two = (gra2seq.load(folder).network.state_dict() for folder in (one, two))
     for name, value in model_one.items():

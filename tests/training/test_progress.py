@@ -5,9 +5,9 @@ import re
 
 from rich.console import Console
 
-from gra2seq.options import options
-from gra2seq.training.loop import Report
 from gra2seq.training.progress import counting, show, show_all
+from gra2seq.training.report import Report
+from options_by_name import config_of
 
 REPORT = Report(step=5, steps=10, loss=3.5, terms={"pen": 1.25}, rate=40.0, left=75.0, valid=2.125)
 NOTE = Report(step=5, steps=10, loss=0.0, terms={}, rate=0.0, left=0.0, note="a [note]")
@@ -20,7 +20,7 @@ def printed(terminal, tell):
 
 
 def one(console):
-    with show(console, options({"max_steps": 10})) as watch:
+    with show(console, config_of(max_steps=10)) as watch:
         watch(REPORT)
         watch(NOTE)
 

@@ -8,21 +8,21 @@ import time
 
 import pytest
 import torch
-from tiny import TINY, command, losses, run
+from quick_runs import command, losses, run
 
 import gra2seq
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.training.checkpoint import read_progress
 from gra2seq.training.loop import Stopped, read_metrics, train
-from gra2seq.training.manifest import options_of_stretches
+from gra2seq.training.manifest import configs_of_stretches
+from options_by_name import quick
 
 
 def test_resumed_equals_uninterrupted(tmp_path):
     whole = run(tmp_path / "whole", max_steps=14, save_every=4, validate_every=7)
     run(tmp_path / "parts", max_steps=6, save_every=4, validate_every=7)
     parts = train(
-        options({**TINY, "run": str(tmp_path / "parts"), "max_steps": 14, "save_every": 4, "validate_every": 7}),
+        quick(run=str(tmp_path / "parts"), max_steps=14, save_every=4, validate_every=7),
         resume=True,
     )
     assert losses(whole) == losses(parts)
@@ -31,7 +31,7 @@ def test_resumed_equals_uninterrupted(tmp_path):
         assert torch.equal(a, b), name
 
 
-def test_goes_on_after_kill_9(tmp_path, config):
+def test_resume_after_kill_gives_the_same_losses(tmp_path, config):
     goal = ["max_steps=40", "save_every=5", "validate_every=20"]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run(command(config, f"run={whole}", *goal), check=True, capture_output=True, timeout=120)
@@ -58,12 +58,12 @@ def test_resume_before_the_first_checkpoint_starts_at_the_beginning(tmp_path):
     whole = run(tmp_path / "whole", max_steps=5)
     early = run(tmp_path / "early", max_steps=3)
     (early / "last.safetensors").unlink()
-    train(options({**TINY, "run": str(early), "max_steps": 5}), resume=True)
+    train(quick(run=str(early), max_steps=5), resume=True)
     assert losses(whole) == losses(early)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_saves_and_goes_on(tmp_path, number):
+def test_resume_after_a_signal_gives_the_same_losses(tmp_path, number):
     """The first signal ends the run between two steps with its checkpoint; the losses are those of one stretch."""
     whole = run(tmp_path / "whole", max_steps=9)
     asked = []
@@ -75,9 +75,9 @@ def test_ctrl_c_saves_and_goes_on(tmp_path, number):
 
     handler = signal.getsignal(number)
     with pytest.raises(Stopped, match="--resume"):
-        train(options({**TINY, "run": str(tmp_path / "parts"), "max_steps": 9}), watch=watch)
+        train(quick(run=str(tmp_path / "parts"), max_steps=9), watch=watch)
     assert signal.getsignal(number) is handler
-    train(options({**TINY, "run": str(tmp_path / "parts"), "max_steps": 9}), resume=True)
+    train(quick(run=str(tmp_path / "parts"), max_steps=9), resume=True)
     assert losses(whole) == losses(tmp_path / "parts")
 
 
@@ -85,43 +85,43 @@ def test_a_finished_run_is_left_alone_until_its_limits_are_moved(tmp_path):
     folder = run(tmp_path / "run", max_steps=60, validate_every=2, patience=1, learning_rate=1e-12)
     done = len(read_metrics(folder))
     assert done < 60
-    again = {**TINY, "run": str(folder), "max_steps": 60, "validate_every": 2, "learning_rate": 1e-12}
-    train(options({**again, "patience": 1}), resume=True)
+    again = {"run": str(folder), "max_steps": 60, "validate_every": 2, "learning_rate": 1e-12}
+    train(quick(**again, patience=1), resume=True)
     assert len(read_metrics(folder)) == done
-    train(options({**again, "patience": 0, "max_steps": done + 2}), resume=True)
+    train(quick(**{**again, "patience": 0, "max_steps": done + 2}), resume=True)
     assert len(read_metrics(folder)) == done + 2
 
 
 def test_free_options_of_a_resumed_run_are_kept(tmp_path):
     folder = run(tmp_path / "run", max_steps=2)
-    train(options({**TINY, "run": str(folder), "max_steps": 4, "tries": 3}), resume=True)
-    kept = gra2seq.load(folder).options
-    assert (kept.tries, kept.max_steps) == (3, 4)
+    train(quick(run=str(folder), max_steps=4, best_of=3), resume=True)
+    kept = gra2seq.load(folder).config
+    assert (kept.drawing.best_of, kept.training.max_steps) == (3, 4)
 
 
 def test_a_run_is_not_overwritten_and_not_mixed(tmp_path):
     run(tmp_path / "run", max_steps=2)
     with pytest.raises(UserError, match="--resume"):
         run(tmp_path / "run", max_steps=2)
-    changed = options({**TINY, "run": str(tmp_path / "run"), "max_steps": 4, "hidden": 33})
-    with pytest.raises(UserError, match="hidden was 32, is 33"):
+    changed = quick(run=str(tmp_path / "run"), max_steps=4, hidden=33)
+    with pytest.raises(UserError, match=r"model\.hidden was 32, is 33"):
         train(changed, resume=True)
-    other = options({**TINY, "run": str(tmp_path / "run"), "max_steps": 4, "data": "doodles:210"})
+    other = quick(run=str(tmp_path / "run"), max_steps=4, data="doodles:210")
     with pytest.raises(UserError, match="other drawings"):
         train(other, resume=True)
     with pytest.raises(UserError, match="nothing to resume"):
-        train(options({**TINY, "run": str(tmp_path / "none")}), resume=True)
+        train(quick(run=str(tmp_path / "none")), resume=True)
 
 
 def test_a_run_older_than_an_option_can_be_resumed(tmp_path):
     folder = run(tmp_path / "run", max_steps=2)
     config = json.loads((folder / "config.json").read_text())
-    for name in ("snap", "stretch", "average"):
-        del config["options"][name]
+    del config["config"]["preparation"]["stretch"]
+    del config["config"]["training"]["average"]
     (folder / "config.json").write_text(json.dumps(config))
-    train(options({**TINY, "run": str(folder), "max_steps": 3}), resume=True)
-    with pytest.raises(UserError, match="snap was 1, is 4"):
-        train(options({**TINY, "run": str(folder), "max_steps": 4, "snap": 4}), resume=True)
+    train(quick(run=str(folder), max_steps=3), resume=True)
+    with pytest.raises(UserError, match=r"preparation\.stretch was 0\.0, is 0\.1"):
+        train(quick(run=str(folder), max_steps=4, stretch=0.1), resume=True)
 
 
 def test_a_scheduler_that_ends_all_processes_loses_no_step(tmp_path, config):
@@ -136,9 +136,9 @@ def test_a_scheduler_that_ends_all_processes_loses_no_step(tmp_path, config):
     assert kept == read_metrics(tmp_path / "run")[-1]["step"] > 0
 
 
-def test_where_there_was_nothing_to_do_no_stretch_is_written(tmp_path):
+def test_resuming_a_finished_run_adds_no_stretch(tmp_path):
     folder = run(tmp_path / "run", max_steps=2)
-    train(options({**TINY, "run": str(folder), "max_steps": 2, "threads": 2}), resume=True)
-    assert [stretch["threads"] for stretch in options_of_stretches(folder)] == [1]
-    train(options({**TINY, "run": str(folder), "max_steps": 3, "threads": 2}), resume=True)
-    assert [stretch["threads"] for stretch in options_of_stretches(folder)] == [1, 2]
+    train(quick(run=str(folder), max_steps=2, threads=2), resume=True)
+    assert [stretch["threads"] for stretch in configs_of_stretches(folder)] == [1]
+    train(quick(run=str(folder), max_steps=3, threads=2), resume=True)
+    assert [stretch["threads"] for stretch in configs_of_stretches(folder)] == [1, 2]

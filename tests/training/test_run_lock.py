@@ -7,13 +7,13 @@ import sys
 import time
 
 import pytest
-from tiny import TINY, command, run
+from quick_runs import command, run
 
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.training import loop, manifest
 from gra2seq.training.loop import read_metrics, train
 from gra2seq.training.run_lock import lock_run
+from options_by_name import quick
 
 AT_WORK = "another training is at work in"
 PROBE = """
@@ -43,7 +43,7 @@ def test_a_second_training_is_refused_until_the_first_is_gone(tmp_path, config):
             while not (folder / "last.safetensors").exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
             with pytest.raises(UserError, match=AT_WORK):
-                train(options({**TINY, "run": str(folder), "max_steps": 100_000}), resume=True)
+                train(quick(run=str(folder), max_steps=100_000), resume=True)
             steps = len((folder / "metrics.jsonl").read_text().splitlines())
             while len((folder / "metrics.jsonl").read_text().splitlines()) <= steps and time.monotonic() < deadline:
                 time.sleep(0.05)
@@ -114,8 +114,8 @@ def test_one_process_of_several_holds_the_lock_however_they_were_started(monkeyp
         variables = {**variables, "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_JOB_NAME": "sketches"}
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    fabric = loop._fabric(options({**TINY, "accelerator": "cpu", **sizes}))
-    assert loop._leads(fabric) == leads
+    fabric = loop._fabric(quick(accelerator="cpu", **sizes))
+    assert (fabric.node_rank == 0 and fabric.local_rank == 0) == leads
     assert (manifest.rank() == 0) == leads
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.options import options
 from gra2seq.training.checkpoint import read_progress
 from gra2seq.training.loop import train
 from gra2seq.training.side_by_side import Planned, side_by_side
+from options_by_name import by_section, config_of
 
 TINY = {"preset": "tiny", "data": "doodles:60", "max_steps": 3, "workers": 0, "gallery": 0, "threads": 1}
 LONG = {**TINY, "max_steps": 100_000, "validate_every": 100_000, "save_every": 100_000}
@@ -23,7 +23,9 @@ LONG = {**TINY, "max_steps": 100_000, "validate_every": 100_000, "save_every": 1
 
 def plans(folder, **changes):
     models = ("sp-gra2seq", "sketch-rnn")
-    return {name: Planned(options({**TINY, **changes, "model": name, "run": str(folder / name)})) for name in models}
+    return {
+        name: Planned(config_of(**{**TINY, **changes, "model": name, "run": str(folder / name)})) for name in models
+    }
 
 
 def weights(folder, name="model.safetensors"):
@@ -34,15 +36,15 @@ def test_they_learn_what_they_learn_alone(tmp_path):
     said = []
     assert side_by_side(plans(tmp_path), 2, lambda name, report: said.append((name, report.step))) == {}
     for name, plan in plans(tmp_path / "alone").items():
-        train(plan.options)
+        train(plan.config)
         assert weights(tmp_path / name) == weights(tmp_path / "alone" / name)
         assert [step for who, step in said if who == name and step] == [1, 2, 3]
 
 
 def test_one_that_fails_and_one_that_is_killed_hurt_no_other(tmp_path):
     chosen, notes = plans(tmp_path), []
-    fails = Planned(options({**TINY, "data": str(tmp_path / "nothing"), "run": str(tmp_path / "fails")}))
-    killed = Planned(options({**LONG, "workers": 1, "run": str(tmp_path / "killed")}))
+    fails = Planned(config_of(**{**TINY, "data": str(tmp_path / "nothing"), "run": str(tmp_path / "fails")}))
+    killed = Planned(config_of(**{**LONG, "workers": 1, "run": str(tmp_path / "killed")}))
 
     def watch(name, report):
         if report.note:
@@ -67,14 +69,14 @@ def test_one_that_is_stopped_alone_is_said_to_be(tmp_path):
             told.extend(multiprocessing.active_children())
             told[0].terminate()
 
-    plan = Planned(options({**LONG, "run": str(tmp_path / "run")}))
+    plan = Planned(config_of(**LONG, run=str(tmp_path / "run")))
     assert "stopped" in side_by_side({"one": plan}, 1, watch)["one"]
     assert (tmp_path / "run" / "last.safetensors").exists()
 
 
 PROGRAM = """
 import multiprocessing
-from gra2seq.options import options
+from gra2seq.config import parse_config
 from gra2seq.training.loop import Stopped
 from gra2seq.training.side_by_side import Planned, side_by_side
 
@@ -83,7 +85,7 @@ def watch(name, report):
 
 if __name__ == "__main__":
     try:
-        side_by_side({{name: Planned(options({options} | {{"run": {folder!r} + name}})) for name in "ab"}}, 2, watch)
+        side_by_side({{name: Planned(parse_config({values} | {{"run": {folder!r} + name}})) for name in "ab"}}, 2, watch)
     except Stopped:
         print("stopped", flush=True)
 """
@@ -93,7 +95,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_they_save_and_end_with_the_command_that_began_them(tmp_path, number):
     """A Ctrl-C goes to all of a terminal's processes, a scheduler's SIGTERM too, a kill -9 to the command alone."""
-    (tmp_path / "program.py").write_text(PROGRAM.format(options=LONG, folder=f"{tmp_path}/"))
+    (tmp_path / "program.py").write_text(PROGRAM.format(values=by_section(**LONG), folder=f"{tmp_path}/"))
     begin = [sys.executable, tmp_path / "program.py"]
     with subprocess.Popen(begin, stdout=subprocess.PIPE, text=True, start_new_session=True) as command:
         children, speaking = set(), set()
@@ -119,7 +121,7 @@ def test_they_save_and_end_with_the_command_that_began_them(tmp_path, number):
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="asks Linux which processes live")
 @pytest.mark.parametrize("delay", [0.1, 0.5, 1.0])
 def test_a_ctrl_c_while_they_begin_is_answered_in_peace(tmp_path, delay):
-    (tmp_path / "program.py").write_text(PROGRAM.format(options=LONG, folder=f"{tmp_path}/"))
+    (tmp_path / "program.py").write_text(PROGRAM.format(values=by_section(**LONG), folder=f"{tmp_path}/"))
     begin = [sys.executable, tmp_path / "program.py"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(begin, start_new_session=True, **pipes) as command:
@@ -157,7 +159,7 @@ def ended(pid):
 
 
 def test_what_cannot_work_is_refused(tmp_path):
-    chosen = {name: replace(plan, options=replace(plan.options, devices=2)) for name, plan in plans(tmp_path).items()}
+    chosen = {name: replace(plan, config=replace(plan.config, devices=2)) for name, plan in plans(tmp_path).items()}
     with pytest.raises(UserError, match="leave them 1"):
         side_by_side(chosen, 2, lambda *_: None)
     with pytest.raises(UserError, match="at least 1"):

@@ -6,18 +6,19 @@ import sys
 from pathlib import Path
 
 from gra2seq.cli.common import app, say
+from gra2seq.cli.terminal import discard_output, escape_what_cannot_be_encoded
 from gra2seq.errors import UserError
 from gra2seq.system.memory import keep_freed_memory, skip_collection_at_exit, tune_garbage_collector
 
 # isort: off
 # the order of the help
-from gra2seq.cli import making, drawing, judging, data
+from gra2seq.cli import heal, draw, train, evaluate, data
 
-__all__ = ["app", "data", "drawing", "judging", "main", "making", "several"]
+__all__ = ["app", "data", "draw", "evaluate", "heal", "main", "several", "train"]
 
 
 def several(
-    words: list[str], options: tuple[str, ...] = ("--mask", "--hole", "--data", "--links", "--systems")
+    words: list[str], options: tuple[str, ...] = ("--mask", "--square", "--data", "--links", "--systems")
 ) -> list[str]:
     """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option.
 
@@ -38,21 +39,31 @@ def several(
 
 
 def _fits(word: str, option: str) -> bool:
-    if option in ("--mask", "--hole"):
+    if option in ("--mask", "--square"):
         return word.replace(".", "", 1).replace("e-", "", 1).isdigit()
     if option == "--data":
-        return word != "shipped" and not Path(word, "model.safetensors").exists()
-    return word != "shipped" and not {"=", "/", "."} & set(word)
+        return word != "package" and not Path(word, "model.safetensors").exists()
+    return word != "package" and not {"=", "/", "."} & set(word)
 
 
 def main() -> None:
-    """Entry point: errors a user can mend are one line and exit code 2; a Ctrl-C is 130."""
+    """Entry point: errors that a user can correct are one line and exit code 2; a Ctrl-C is 130."""
     keep_freed_memory()
     tune_garbage_collector()
+    escape_what_cannot_be_encoded()
     try:
-        app(several(sys.argv[1:]))
+        try:
+            app(several(sys.argv[1:]))
+        finally:
+            sys.stdout.flush()  # now, while an error can still be told
     except UserError as error:
         say.print(f"gra2seq: {error}", style="red")
+        sys.exit(2)
+    except OSError as error:  # readers and writers of files have errors of their own
+        discard_output()
+        say.print(
+            f"gra2seq: cannot write to {error.filename or 'standard output'}: {error.strerror or error}", style="red"
+        )
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
+from gra2seq.cli.terminal import Messages
 from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
+    from gra2seq.formats.record import Record
     from gra2seq.model import Model
-    from gra2seq.sketch.ndjson import Record
 
 app = typer.Typer(
     help="Sketches as graphs of patches: train, redraw, heal, look at links.",
@@ -23,47 +23,58 @@ app = typer.Typer(
 )
 data = typer.Typer(help="Look at drawings, convert them, fetch the paper's data sets.", no_args_is_help=True)
 app.add_typer(data, name="data")
-say = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)  # a file's name may hold brackets
+say = Messages(stderr=True, highlight=False, soft_wrap=True, markup=False)  # a file's name may hold brackets
 
-Files = Annotated[list[Path], typer.Argument(help="Drawings: .ndjson[.gz], .npz, .svg, .json")]
+Files = Annotated[list[Path], typer.Argument(help="Drawings: .svg, .ndjson[.gz], .npz, .json, .png, .jpg")]
 ModelFolder = Annotated[
     Path | None, typer.Option("--model", "-m", help="Folder of a run or of weights. Default: the model in the package.")
 ]
-Temperature = Annotated[float, typer.Option(help="0 draws the likeliest line and pen, 1 the full variety.")]
+Temperature = Annotated[
+    float | None, typer.Option(min=0, help="0 draws the likeliest line, 1 the full variety. Default: the model's.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed draws the same sketch.")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", help=".svg, .png, .ndjson, .json or .npz. Default: beside the file, -healed or so."),
 ]
-Tries = Annotated[
+BestOf = Annotated[
     int | None,
-    typer.Option(min=1, help="Draw each so often, keep the one that lies best on what is left. Default: the model's."),
+    typer.Option(min=1, help="Draw each so often, keep the one nearest to the visible ink. Default: the model's."),
 ]
-Well = Annotated[
+GoodEnough = Annotated[
     float | None,
     typer.Option(
-        min=0, help="Keep a first drawing that lies nearer than this share of the longer side. Default: the model's."
+        min=0, help="Keep a first drawing nearer than this share of the longer side at once. Default: the model's."
     ),
 ]
-Steer = Annotated[
+Candidates = Annotated[
     int | None,
-    typer.Option(
-        min=1, help="A pen that sees what is left makes the best of so many moves; 1: blind. Default: the model's."
-    ),
+    typer.Option(min=1, help="Compare so many pen moves with the visible ink at every step. Default: the model's."),
 ]
-Keep = Annotated[
+KeepLines = Annotated[
     bool | None,
     typer.Option(
-        "--keep/--anew",
-        help="Keep the lines that are left, draw only what is missing; or all anew. Default: the model's.",
+        "--keep-lines/--redraw-lines",
+        help="Keep the visible lines and draw only the lost region, or draw all anew. Default: the model's.",
     ),
 ]
+Repair = Annotated[
+    bool | None,
+    typer.Option("--repair/--no-repair", help="Repair the codes of damaged drawings. Default: the model's."),
+]
+Samples = Annotated[int, typer.Option(min=1, max=10_000, help="Different drawings of each sketch.")]
+Frame = Annotated[
+    str | None, typer.Option(help="Box of the whole drawing, x,y,width,height. Default: guessed from what is visible.")
+]
+Polyline = Annotated[bool, typer.Option("--polyline", help="New lines of an SVG as polylines, not smooth curves.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
 RunFolder = Annotated[
-    Path | None, typer.Argument(help="Folder of a run, or shipped; without it an untrained model is judged.")
+    Path | None, typer.Argument(help="Folder of a run, or `package`; without it an untrained model is judged.")
 ]
 Untrained = Annotated[
-    bool, typer.Option("--untrained", help="Judge what the run's training started from: same options, fresh weights.")
+    bool, typer.Option("--untrained", help="Judge what the run's training started from: same options, new weights.")
 ]
 Limit = Annotated[int, typer.Option(min=1, help="Take at most so many sketches of all files.")]
 
@@ -73,6 +84,23 @@ def reply(as_json: bool, value: dict[str, Any], words: str) -> None:
         print(json.dumps(value))
     else:
         say.print(words)
+
+
+def note(quiet: bool, text: str) -> None:
+    """Say something that is worth knowing and is no error."""
+    if not quiet:
+        say.print(text)
+
+
+def box_of(text: str | None, option: str) -> tuple[float, float, float, float] | None:
+    """x,y,width,height of the command line."""
+    if text is None:
+        return None
+    try:
+        x, y, width, height = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UserError(f"{option} {text!r} must be four numbers x,y,width,height, e.g. 10,20,60,60") from None
+    return x, y, width, height
 
 
 def sources(source: list[str] | None) -> str | list[str]:
@@ -99,14 +127,15 @@ def read_drawings(paths: list[Path], limit: int) -> list[Record]:
 
 def model_or_fresh(run: Path | None, preset: str, seed: int, scale: float, fresh: bool = False) -> tuple[Model, str]:
     """The model of a run, or with `fresh` what its training started from; without a run one of the preset and seed."""
+    from gra2seq.config import parse_config
     from gra2seq.folder import load
     from gra2seq.model import untrained
-    from gra2seq.options import options
 
     if run is not None:
         model = load(run)
+        name = model.config.model.name
         if fresh:
-            model = untrained(model.options, model.recipe.scale, model.categories)
-        return model, f"{model.options.model} (untrained)" if fresh else model.options.model
-    chosen = options({"preset": preset, "seed": seed})
-    return untrained(chosen, scale), f"{chosen.model} (untrained {preset}, seed {seed})"
+            model = untrained(model.config, model.preparation.scale, model.categories)
+        return model, f"{name} (untrained)" if fresh else name
+    config = parse_config({"preset": preset, "seed": seed})
+    return untrained(config, scale), f"{config.model.name} (untrained {preset}, seed {seed})"

@@ -31,8 +31,12 @@ def option(
     below: float | None = None,
     choices: Sequence[str] = (),
     free: bool = False,
+    budget: bool = False,
 ) -> Any:
-    """A dataclass field with its documentation and bounds; a `free` one may change when a run is resumed."""
+    """A dataclass field with its documentation and bounds; a `free` one may change when a run is resumed.
+
+    A `budget` says how long a model learns, and of how many weights the best are taken: compared models have the same.
+    """
     metadata = {
         "help": help,
         "at_least": at_least,
@@ -41,6 +45,7 @@ def option(
         "below": below,
         "choices": tuple(choices),
         "free": free,
+        "budget": budget,
     }
     return dataclasses.field(
         default=default, metadata={name: value for name, value in metadata.items() if value is not None}

@@ -28,15 +28,19 @@ class TrainingConfig:
     average: float = option(
         0.0, "keep a running mean of the weights; 0.999: over about a thousand steps", at_least=0, below=1
     )
+    reader: str = option(
+        "", "sketch-healer-2: folder of a trained sketch-rnn whose stroke encoder it reads with; none: random weights; "
+        "empty: as none, but in `compare` the sketch-rnn trained beside it",
+    )  # fmt: skip
     clip: str = option("variable-norm", "of gradients: each variable's norm, value (sketch-rnn), norm (all), none",
                        choices=("variable-norm", "value", "norm", "none"))  # fmt: skip
     clip_at: float = option(1.0, "gradients above this are clipped", above=0)
-    max_steps: int = option(27_000, "about 20 epochs of 5 x 70,000 drawings", free=True, at_least=1)
+    max_steps: int = option(27_000, "about 20 epochs of 5 x 70,000 drawings", free=True, budget=True, at_least=1)
     max_minutes: float = option(
         0.0, "stop after so much training time, over all stretches; 0: no limit", free=True, at_least=0
     )
     patience: int = option(0, "validations without a better loss before it stops; 0: never", free=True, at_least=0)
-    validate_every: int = option(500, "steps between validations", free=True, at_least=1)
+    validate_every: int = option(500, "steps between validations", free=True, budget=True, at_least=1)
     validate_sketches: int = option(1_000, "drawings of the validation split", at_least=1)
     save_every: int = option(500, "steps between checkpoints", free=True, at_least=1)
     gallery: int = option(6, "drawings shown at each validation", free=True, at_least=0)

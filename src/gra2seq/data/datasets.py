@@ -27,13 +27,15 @@ from gra2seq.data.store import Indices, Store
 from gra2seq.data.store_format import CONTENT_VERSION, HEADER, VERSION
 from gra2seq.data.store_writer import Progress, write_store
 from gra2seq.errors import UserError, unknown_name
-from gra2seq.sketch import files
-from gra2seq.sketch.files import Record
+from gra2seq.formats import files
+from gra2seq.formats.record import Record
+from gra2seq.formats.registry import readable_suffixes
 from gra2seq.sketch.strokes import BOX, Sketch
 
 VALID_SHARE, TEST_SHARE = 5, 5  # per cent of the drawings that come without a split
 DOODLES = 10_000  # train doodles if no count is given
 VERIFY_BYTES = 500_000_000  # of a cached store: read and compared with its checksums in about 0.2 s
+PICTURES = (".png", ".jpg", ".jpeg")
 WANTED = "name a drawing file, a folder of them, a store, or doodles:1000"
 
 LOGGER = logging.getLogger(__name__)
@@ -141,7 +143,7 @@ def open_dataset(
     """Open drawings as train, valid and test.
 
     `name` is one of `NAMED`, or choose `categories` yourself; limits are drawings a category. `labels` and
-    `simplify` are those of `files.read`. Drawings that come without a split get one by a hash of their
+    `simplify` are those of `gra2seq.read`. Drawings that come without a split get one by a hash of their
     category and key (of their points, if there is no key): 90 % train, 5 % valid, 5 % test, always the same.
     """
     if name is not None and categories is not None:
@@ -192,7 +194,7 @@ def open_store(
 
     def records() -> Iterator[Record]:
         for path in paths:
-            yield from files.read(path, labels=labels, simplify=files.as_published(path, simplify))
+            yield from files.read_records(path, labels=labels, simplify=files.for_collection(path, simplify))
 
     return _cached(cache, _title(source), key, lambda: with_splits(records()), progress)
 
@@ -216,9 +218,16 @@ def drawing_files(sources: Iterable[Path], categories: Sequence[str] | None = No
 
 
 def _files_in(folder: Path, categories: Sequence[str] | None) -> list[Path]:
-    paths = sorted(path for path in folder.iterdir() if path.name.endswith(files.READABLE) and path.is_file())
+    """The drawing files of a folder. Hidden files are skipped: they may be left from a write that was killed.
+
+    Pictures are taken only where there is nothing else, because beside drawings they are most likely previews.
+    """
+    suffixes = readable_suffixes()
+    shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    paths = sorted(path for path in shown if path.name.lower().endswith(suffixes) and path.is_file())
+    paths = [path for path in paths if not path.name.lower().endswith(PICTURES)] or paths
     if not paths:
-        raise UserError(f"{folder} holds no drawing file ({', '.join(files.READABLE)})")
+        raise UserError(f"{folder} holds no drawing file ({', '.join(suffixes)})")
     by_category: dict[str, list[Path]] = {}
     for path in paths:
         by_category.setdefault(_stem(path), []).append(path)
@@ -233,7 +242,7 @@ def _files_in(folder: Path, categories: Sequence[str] | None) -> list[Path]:
 def with_splits(records: Iterable[Record]) -> Iterator[Record]:
     """Give a split to the drawings that have none."""
     for split, sketch in records:
-        yield split or hashed_split(sketch), sketch
+        yield Record(split or hashed_split(sketch), sketch)
 
 
 def hashed_split(sketch: Sketch) -> str:
@@ -265,7 +274,7 @@ def _doodle_store(source: str, categories: Sequence[str], cache: Path, progress:
         for number, (split, many) in enumerate(counts.items()):
             own_seed = len(counts) * seed + number
             for sketch in doodles.doodles(many, categories=categories, seed=own_seed):
-                yield split, sketch
+                yield Record(split, sketch)
 
     total = sum(counts.values())
     report = (lambda done, _: progress(done, total)) if progress else None
@@ -343,7 +352,7 @@ def _title(source: str | Path | Sequence[str | Path]) -> str:
 
 def _stem(path: Path) -> str:
     """File name without its suffixes; dots inside a category's name stay."""
-    for suffix in sorted(files.READABLE, key=len, reverse=True):
-        if path.name.endswith(suffix):
-            return path.name.removesuffix(suffix)
+    for suffix in sorted(readable_suffixes(), key=len, reverse=True):
+        if path.name.lower().endswith(suffix):
+            return path.name[: -len(suffix)]
     return path.stem if path.suffix == ".store" else path.name

@@ -1,4 +1,4 @@
-"""What is in files of drawings, and the same drawings in another form: `gra2seq data info|convert`."""
+"""Counts of the drawings in files, and their conversion to other formats: `gra2seq data info|convert`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from gra2seq.data.store import Store
 from gra2seq.data.store_format import SPLITS
 from gra2seq.data.store_writer import Progress, write_store
 from gra2seq.errors import UserError
-from gra2seq.sketch import files, picture
-from gra2seq.sketch.files import Record
-from gra2seq.sketch.picture import printable
+from gra2seq.formats import files
+from gra2seq.formats.record import Record
+from gra2seq.sketch import render
+from gra2seq.sketch.render import printable
 from gra2seq.sketch.simplify import quickdraw_simplify
 from gra2seq.sketch.strokes import Sketch
 
@@ -39,7 +40,7 @@ def describe(
     labels: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Count what is in files, folders or stores; the sheet (.png) shows the first drawings of each category."""
+    """Counts of the drawings in files, folders or stores; the sheet (.png) shows the first of each category."""
     if contact_sheet is not None:
         if Path(contact_sheet).suffix.lower() != ".png":
             raise UserError(f"{contact_sheet}: the sheet is a PNG picture, its name must end in .png")
@@ -54,8 +55,8 @@ def describe(
         raise UserError("there is no drawing in what was given")
     if contact_sheet is not None:
         rows = sorted(facts.first.items())
-        sheet = picture.contact_sheet([row for _, row in rows], labels=[name or "?" for name, _ in rows])
-        picture.write_png(Path(contact_sheet), sheet)
+        sheet = render.contact_sheet([row for _, row in rows], labels=[name or "?" for name, _ in rows])
+        render.write_png(Path(contact_sheet), sheet)
     return facts.summary()
 
 
@@ -97,8 +98,8 @@ def convert(
 ) -> tuple[int, list[Path]]:
     """Write the drawings of `sources` as `target`; returns how many they are and the files or store made.
 
-    The suffix of the target says its form; `.store` or none at all means a store, in which drawings without a
-    split get one (see `open_dataset`). With `split`, only the drawings of that split are taken.
+    The suffix of the target is its format; `.store` or none at all means a store, in which drawings without a split
+    get one (see `open_dataset`). With `split`, only the drawings of that split are taken.
     """
     target = Path(target)
     if split is not None and split not in SPLITS:
@@ -109,11 +110,11 @@ def convert(
     def records() -> Iterator[Record]:
         nonlocal count
         for path in _sources(sources):
-            found = records_of(path, labels=labels, simplify=files.as_published(path, simplify))
-            for its_split, sketch in with_splits(found) if to_store else found:
-                if split is None or split == its_split:
+            found = records_of(path, labels=labels, simplify=files.for_collection(path, simplify))
+            for record in with_splits(found) if to_store else found:
+                if split is None or split == record.split:
                     count += 1
-                    yield its_split, sketch
+                    yield record
                     if progress and count % REPORT_EVERY == 0:
                         progress(count, None)
 
@@ -135,8 +136,7 @@ def labelled(sources: str | Sequence[str], limit: int) -> list[Sketch]:
     for source in [sources] if isinstance(sources, str) else sources:
         if source.split(":")[0] == "doodles":
             store = open_store(source)
-            found: Iterable[Record] = (("", store[i]) for i in store.indices("test").tolist())
-            sketches += [sketch for _, sketch in islice(found, limit)]
+            sketches += [store[i] for i in store.indices("test")[:limit].tolist()]
         else:
             for path in _sources(source):
                 sketches += [sketch for _, sketch in islice(records_of(path, labels=True), limit)]
@@ -153,9 +153,9 @@ def _sources(paths: str | Path | Sequence[str | Path]) -> list[Path]:
 def records_of(path: Path, *, labels: bool = False, simplify: bool | None = None) -> Iterable[Record]:
     """The drawings of a file or of a store, each with its split."""
     if not is_store(path):
-        return files.read(path, labels=labels, simplify=simplify)
+        return files.read_records(path, labels=labels, simplify=simplify)
     records = Store.open(path).records()
-    return ((split, quickdraw_simplify(sketch)) for split, sketch in records) if simplify else records
+    return (Record(split, quickdraw_simplify(sketch)) for split, sketch in records) if simplify else records
 
 
 @dataclass

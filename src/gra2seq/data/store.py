@@ -20,7 +20,7 @@ from gra2seq.data import store_format
 from gra2seq.data.offset_scale import offset_scale
 from gra2seq.data.store_format import AGAIN, BLOCK, BLOCK_BITS, POINTS, SPLITS, UTF8, Arrays, checksum
 from gra2seq.errors import UserError, unknown_name
-from gra2seq.sketch.files import Record
+from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch
 
 Indices = NDArray[np.int64]
@@ -97,7 +97,7 @@ class Store(Sequence[Sketch]):
     def records(self) -> Iterator[Record]:
         """Everything in file order, as `write_store` takes it."""
         for index in range(len(self)):
-            yield self.split(index), self[index]
+            yield Record(self.split(index), self[index])
 
     @property
     def category_index(self) -> NDArray[np.uint16]:

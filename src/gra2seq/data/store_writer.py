@@ -15,7 +15,7 @@ from gra2seq.data import store_format
 from gra2seq.data.store import Store
 from gra2seq.data.store_format import CHECKSUMS, FLOAT32, INT16, SPLITS, UTF8, file_of
 from gra2seq.errors import UserError
-from gra2seq.sketch.files import Record
+from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_folder
 

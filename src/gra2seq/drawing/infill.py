@@ -9,6 +9,7 @@ Many samples run in parallel lanes; `InfillResult` says how well each fits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,6 +39,7 @@ class Lane:
     """One sample of one damaged drawing, on its way."""
 
     scene: Scene
+    number: int  # of the drawing
     mode: int = GIVEN
     piece: int = 0  # that is followed
     place: int = 0  # of the next point on it
@@ -52,6 +54,21 @@ class Lane:
     gap_rows: int = 0
     log_likelihood: float = 0.0  # of the given rows since the first sampled one
     given_rows: int = 0
+
+    def __post_init__(self) -> None:
+        self.random = self._generator(0, 0)
+        self.copied = False
+
+    def _generator(self, seed: int, sample: int) -> np.random.Generator:
+        return np.random.Generator(np.random.PCG64((seed, self.scene.number, sample)))
+
+    def copies(self, count: int, seed: int) -> list[Lane]:
+        """So many lanes that go on from here, each with a randomness of its own."""
+        every = [copy(self) for _ in range(count)]
+        for sample, lane in enumerate(every):
+            lane.visited, lane.joined, lane.line = set(self.visited), set(self.joined), list(self.line)
+            lane.lines, lane.copied, lane.random = list(self.lines), True, self._generator(seed, sample)
+        return every
 
     def move_to(self, goal: NDArray[np.floating]) -> NDArray[np.float32]:
         """Move the pen; returns the offset (2,)."""
@@ -108,78 +125,68 @@ def healed_sketch(damage: Damage, result: InfillResult) -> Sketch:
 
 def infill(
     step: Step,
-    begin: Callable[[Tensor], State],
+    state: State,
     scenes: Sequence[Scene],
-    codes: Tensor,
     lanes: int,
     drawing: DrawingConfig,
     max_rows: int,
 ) -> list[list[InfillResult]]:
-    """`lanes` samples of each damaged drawing, from its code (one row of `codes` each)."""
-    every = [Lane(scene) for scene in scenes for _ in range(lanes)]
-    random = [
-        np.random.Generator(np.random.PCG64((drawing.seed, scene.number, lane)))
-        for scene in scenes
-        for lane in range(lanes)
-    ]
-    for lane in every:
+    """`lanes` samples of each damaged drawing, from the decoder's first states of their codes.
+
+    Up to the first gap all samples of a drawing are the same: there is one lane until then, which is then copied.
+    """
+    active = [Lane(scene, number) for number, scene in enumerate(scenes)]
+    results: list[list[InfillResult]] = [[] for _ in scenes]
+    for lane in active:
         lane.next_piece()
-    active = np.arange(len(every))
-    state = begin(codes.repeat_interleave(lanes, dim=0))
-    row = first_row(len(every), state[0])
-    given = torch.ones(len(every), device=row.device)
-    sampler = _Moves(drawing)
+    row = first_row(len(active), state[0])
+    given = torch.ones(len(active), device=row.device)
     with torch.inference_mode():
-        while len(active):
+        while active:
             move, state = step(row, state, given)
-            raw = sampler.of(move, [random[i] for i in active])
-            rows = np.zeros((len(active), 5), np.float32)
-            marks = np.zeros(len(active), np.float32)
-            for number, i in enumerate(active.tolist()):
-                marks[number] = every[i].mode == GIVEN
-                rows[number] = _advance(every[i], raw, number, max_rows)
-            _add_likelihood(move, rows, marks, [every[i] for i in active])
+            moves = _sample(move, [lane.random for lane in active], drawing)
+            marks = np.array([lane.mode == GIVEN for lane in active], np.float32)
+            rows = np.stack([_advance(lane, own, max_rows) for lane, own in zip(active, moves, strict=True)])
+            _add_likelihood(move, rows, marks, active)
+            index, following = list[int](), list[Lane]()
+            for place, lane in enumerate(active):
+                if lane.mode == DONE:
+                    results[lane.number].append(_result(lane))
+                    continue
+                copies = [lane] if lane.copied or lane.mode == GIVEN else lane.copies(lanes, drawing.seed)
+                following += copies
+                index += [place] * len(copies)
+            active, chosen = following, torch.tensor(index, dtype=torch.long, device=row.device)
             row, given = torch.from_numpy(rows).to(row), torch.from_numpy(marks).to(given)
-            over = np.array([every[i].mode == DONE for i in active])
-            if over.any():
-                stay = torch.from_numpy(np.flatnonzero(~over)).to(row.device)
-                active, row, given = active[~over], row[stay], given[stay]
-                state = tuple(part[stay] for part in state)
-    results = [_result(lane) for lane in every]
-    return [results[start : start + lanes] for start in range(0, len(results), lanes)]
+            if index != list(range(len(row))):
+                row, given, state = row[chosen], given[chosen], tuple(part[chosen] for part in state)
+    return results
 
 
-class _Moves:
-    """Sampled rows of all lanes at one step: several candidates each, as arrays."""
-
-    def __init__(self, drawing: DrawingConfig) -> None:
-        self.drawing = drawing
-
-    def of(self, move: PenMove, random: Sequence[np.random.Generator]) -> NDArray[np.float32]:
-        """(lanes, CANDIDATES, 5)"""
-        noise = np.empty((len(random), CANDIDATES, 4), np.float32)
-        for block, one in zip(noise, random, strict=True):
-            block[:, :2], block[:, 2:] = one.random((CANDIDATES, 2)), one.standard_normal((CANDIDATES, 2))
-        drawing = self.drawing
-        sampled = move.candidates().sample(
-            drawing.temperature,
-            noise=torch.from_numpy(noise).to(move.raw),
-            pen_temperature=max(drawing.temperature, drawing.min_pen_temperature),
-            linear_sigma=drawing.sigma_temperature == "linear",
-        )
-        return np.asarray(sampled.expand(-1, CANDIDATES, -1).cpu().numpy())
+def _sample(move: PenMove, random: Sequence[np.random.Generator], drawing: DrawingConfig) -> NDArray[np.float32]:
+    """(lanes, CANDIDATES, 5) sampled rows of all lanes at one step."""
+    noise = np.empty((len(random), CANDIDATES, 4), np.float32)
+    for block, one in zip(noise, random, strict=True):
+        block[:, :2], block[:, 2:] = one.random((CANDIDATES, 2)), one.standard_normal((CANDIDATES, 2))
+    sampled = move.candidates().sample(
+        drawing.temperature,
+        noise=torch.from_numpy(noise).to(move.raw),
+        pen_temperature=max(drawing.temperature, drawing.min_pen_temperature),
+        linear_sigma=drawing.sigma_temperature == "linear",
+    )
+    return np.asarray(sampled.expand(-1, CANDIDATES, -1).cpu().numpy())
 
 
-def _advance(lane: Lane, moves: NDArray[np.float32], number: int, max_rows: int) -> NDArray[np.float32]:
-    """The next row (5,) of a lane."""
+def _advance(lane: Lane, moves: NDArray[np.float32], max_rows: int) -> NDArray[np.float32]:
+    """The next row (5,) of a lane, where it takes one of the sampled moves (CANDIDATES, 5) or follows a piece."""
     lane.rows += 1
     if lane.mode == GIVEN:
-        return _given_row(lane, moves[number, 0])
+        return _given_row(lane, moves[0])
     if lane.rows > max_rows:
         lane.finish_line()
         lane.mode = DONE
-        return np.asarray(moves[number, 0])
-    return _gap_row(lane, moves[number, 0]) if lane.mode == GAP else _free_row(lane, moves[number])
+        return np.asarray(moves[0])
+    return _gap_row(lane, moves[0]) if lane.mode == GAP else _free_row(lane, moves)
 
 
 def _given_row(lane: Lane, sampled: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -9,23 +9,27 @@ from numpy.typing import NDArray
 
 from gra2seq.drawing.merge import AT_BORDER
 from gra2seq.sketch.damage import Damage
-from gra2seq.sketch.strokes import Doubles, Floats
+from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
 SAMPLES = 16  # places along a sampled line where the region is looked up
 GROWN = 0.006  # longer sides that a line may leave the region: less than the pen is thick
 
 
 class Scene:
-    """One damaged drawing in the decoder's units: `unit` longer sides of the frame are a move of 1."""
+    """One damaged drawing in the decoder's units: `unit` longer sides of the frame are a move of 1.
 
-    def __init__(self, damage: Damage, unit: float) -> None:
+    `simple` are its visible strokes with as few points as the decoder has learnt from; their ends stay exact.
+    """
+
+    def __init__(self, damage: Damage, simple: Sketch, unit: float) -> None:
         self.damage, self.unit = damage, unit
         self.number = crc32(damage.visible.lengths.tobytes())
         self.region = damage.lost_normalised
-        points = damage.normalised(damage.visible.points)
-        self.pieces: list[Floats] = [
-            (piece / unit).astype(np.float32) for piece in np.split(points, damage.visible.starts[1:])
-        ]
+        self.pieces: list[Floats] = []
+        for stroke, exact in zip(simple.strokes, damage.visible.strokes, strict=True):
+            points = stroke.copy()
+            points[0], points[-1] = exact[0], exact[-1]
+            self.pieces.append((damage.normalised(points) / unit).astype(np.float32))
         self.ends, self.owners = self._open_ends()
         self._ends = {owner: number for number, owner in enumerate(self.owners)}
 

@@ -1,118 +1,204 @@
-"""The paper's Tables 3 and 4 by one call: random links against synonymous ones, clustering off against on."""
+"""The paper's Tables 3 and 4: what synonymous links and clustering bring, over several trainings and test sketches.
+
+Every variant is trained with the same training seeds. A difference between two variants is that of the same test
+sketches, so its bootstrap interval is paired: sketches are drawn again with replacement, each with its hits of both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gra2seq.data.datasets import open_dataset
-from gra2seq.errors import UserError
-from gra2seq.folder import load
-from gra2seq.evaluation.protocol import Progress, check_terms, evaluate
-from gra2seq.evaluation.judge import Judge
-from gra2seq.evaluation.tables import NO_CLUSTERS, RANDOM_LINKS
-from gra2seq.options import Options
-from gra2seq.training import manifest
-from gra2seq.training.checkpoint import CONFIG
-from gra2seq.training.loop import Watch, train
-from gra2seq.training.side_by_side import Planned, ShowAll, show_nobody, side_by_side
+import numpy as np
 
-# What each variant changes, and nothing else: same data, seed and budget.
+from gra2seq.config import RunConfig
+from gra2seq.errors import UserError
+from gra2seq.evaluation.equal_terms import Display, begun, check_budget, dataset_of
+from gra2seq.evaluation.paper import NO_CLUSTERS, RANDOM_LINKS
+from gra2seq.evaluation.protocol import Outcome, Terms, check_terms, drawing_mode, outcomes, row_of, write_tables
+from gra2seq.evaluation.tables import DASH, beside_paper, damage, grid
+from gra2seq.folder import load
+from gra2seq.sketch.strokes import Doubles
+from gra2seq.system.atomic_files import atomic_write
+from gra2seq.training import manifest
+from gra2seq.training.loop import train
+from gra2seq.training.side_by_side import Planned, side_by_side
+
+FULL = "synonymous links, clustering"
+# What each variant changes of the model, and nothing else: same data, seeds and budget.
 VARIANTS: dict[str, dict[str, Any]] = {
-    "synonymous links, clustering": {},
+    FULL: {},
     "random links": {"links": "random"},
+    "no links": {"links": "none"},
     "no clustering": {"clusters": 0},
 }
-
-# Their lines in the paper's Tables 3 and 4.
-PAPER_NAMES = dict(zip(VARIANTS, ("SP-gra2seq", RANDOM_LINKS, NO_CLUSTERS), strict=True))
-
-EQUAL = ("max_steps", "validate_every")  # how long it learns, and of how many weights the best are taken
-
-Show = Callable[[Options], AbstractContextManager[Watch]]
+PAPER_NAMES = {FULL: "SP-gra2seq", "random links": RANDOM_LINKS, "no clustering": NO_CLUSTERS}  # in Tables 3 and 4
+SYSTEM = "sp-gra2seq"
+NAME = "ablation"  # of the files with what was found
+RESAMPLES, COVERAGE, BOOTSTRAP_SEED = 10_000, 0.95, 2023
+COMPARED = {"rec": "Rec", "ret_1": "Ret@1"}  # hits that are compared sketch by sketch
 
 
-class OtherBudget(UserError):
-    """A run that is there has seen another number of sketches than it is to be compared at."""
+@dataclass(frozen=True)
+class Difference:
+    """How much larger a share of hits the full model has than a variant, over the same sketches and seeds."""
+
+    variant: str
+    mask: float
+    square: float
+    measure: str  # a name of `COMPARED`
+    mean: float
+    low: float  # bounds of the paired bootstrap interval over the test sketches
+    high: float
+    by_training: list[float]  # of each training seed
+    deviation: float | None  # of these; None with one training
+
+
+@dataclass
+class Ablation:
+    """Rows of all variants, and their differences to the full model."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
+
+
+Hits = dict[tuple[str, float, float], dict[str, list[Doubles]]]  # (measure, mask, square): variant: (N,) a training
 
 
 def ablate(
-    options: Options,
-    show: Show,
+    config: RunConfig,
+    terms: Terms | None = None,
     *,
-    masks: Sequence[float] = (0.0, 0.1, 0.3),
-    seeds: Sequence[int] = (0,),
-    judge: Judge | None = None,
-    counting: Callable[[], AbstractContextManager[Progress | None]] = nullcontext,
+    train_seeds: int = 1,
+    draw: str = "code",
     jobs: int = 1,
-    show_all: ShowAll = show_nobody,
-) -> list[dict[str, Any]]:
-    """Train every variant in a folder of its own below `options.run` (or go on, or reuse), judge all alike.
+    display: Display | None = None,
+) -> Ablation:
+    """Train every variant with every training seed in a folder of its own below `config.run` (or go on, or reuse).
 
-    With several `jobs` so many are trained at once.
+    Training seeds are `config.seed`, the next, and so on. With several `jobs` so many are trained at once.
     """
-    if options.model != "sp-gra2seq":
-        raise UserError(
-            f"the ablations are of sp-gra2seq; {options.model} has no synonymous links and clusters to lose"
-        )
-    if options.links != "synonymous" or not options.clusters:
-        raise UserError("the ablations take synonymous links and clusters away one by one: begin with both")
-    check_budget(options)
-    dataset = open_dataset(options.data, name=options.dataset or None)
-    check_terms(dataset, masks, judge)
-    variants = {title: _variant(options, title, changes) for title, changes in VARIANTS.items()}
-    for variant in variants.values():
-        begun(variant)  # before hours of training: none has another budget
+    terms, display = terms or Terms(), display or Display()
+    _check(config, train_seeds)
+    dataset = dataset_of(config)
+    check_terms(dataset, terms)
+    runs = dict(_runs(config, train_seeds))
+    for run in runs.values():
+        begun(run)  # before hours of training: none has another budget
     if jobs > 1:
-        with show_all() as watch_all:
-            plans = {title: Planned(variant, begun(variant)) for title, variant in variants.items()}
-            failed = side_by_side(plans, jobs, watch_all)
-        if failed:
-            raise UserError("; ".join(f"{title}: {error}" for title, error in failed.items()))
-    rows = []
-    for title, variant in variants.items():
-        with show(variant) as watch:
-            train(variant, resume=begun(variant), watch=watch)
-        if manifest.rank() != 0:  # of several processes one judges
-            continue
-        run = Path(variant.run)
-        with counting() as progress:
-            rows += evaluate(
-                load(run),
-                dataset,
-                name=title,
-                masks=masks,
-                seeds=seeds,
-                judge=judge,
-                folder=run / "kept",
-                progress=progress,
-            )
-    return rows
+        _train_at_once(runs, jobs, display)
+    found, hits = Ablation(), Hits()
+    for (variant, seed), run in runs.items():
+        with display.training(run) as watch:
+            train(run, resume=begun(run), watch=watch)
+        if manifest.rank() == 0:  # of several processes one judges
+            with display.counting() as progress:
+                model = load(run.run)
+                model = model.with_drawing(drawing_mode(config.drawing, draw))
+                results = list(outcomes(model, dataset, terms, Path(run.run) / "kept", progress))
+            found.rows += [{**row_of(variant, model, dataset, terms, one), "train_seed": seed} for one in results]
+            _add_hits(hits, variant, results)
+    found.differences = [one for key, by_variant in hits.items() for one in _differences(key, by_variant)]
+    return found
 
 
-def _variant(options: Options, title: str, changes: dict[str, Any]) -> Options:
-    return replace(options, run=str(Path(options.run) / title.replace(",", "").replace(" ", "-")), **changes)
+def _check(config: RunConfig, train_seeds: int) -> None:
+    if config.model.name != SYSTEM:
+        raise UserError(
+            f"the ablations are of {SYSTEM}; {config.model.name} has no synonymous links and clusters to lose"
+        )
+    if config.model.links != "synonymous" or not config.model.clusters:
+        raise UserError("the ablations take synonymous links and clusters away one by one: begin with both")
+    if train_seeds < 1:
+        raise UserError(f"train_seeds={train_seeds} must be at least 1")
+    check_budget(config)
 
 
-def check_budget(options: Options) -> None:
-    """Those that are compared see the same number of sketches."""
-    if options.max_minutes or options.patience:
-        raise UserError("max_minutes and patience would give each run another number of sketches: leave them 0")
-    if options.start:
-        raise UserError("start gives each run what another has learnt of the other's sketches: leave it out")
+def _runs(config: RunConfig, train_seeds: int) -> Iterator[tuple[tuple[str, int], RunConfig]]:
+    """Every variant with every training seed, the variants of one seed after each other."""
+    for seed in range(config.seed, config.seed + train_seeds):
+        for variant, changes in VARIANTS.items():
+            folder = Path(config.run) / variant.replace(",", "").replace(" ", "-") / f"seed-{seed}"
+            yield (variant, seed), replace(config, run=str(folder), seed=seed, model=replace(config.model, **changes))
 
 
-def begun(options: Options) -> bool:
-    """There is such a run already, to go on with or to reuse; one with another budget is no such run."""
-    config = Path(options.run) / CONFIG
-    if not config.exists():
-        return False
-    for name in EQUAL:
-        now = getattr(options, name)
-        other = [before[name] for before in manifest.options_of_stretches(Path(options.run)) if before[name] != now]
-        if other:
-            raise OtherBudget(f"{options.run} was trained with {name}={other[0]}, not {now}: choose another run=…")
-    return True
+def _train_at_once(runs: Mapping[tuple[str, int], RunConfig], jobs: int, display: Display) -> None:
+    plans = {f"{variant}, seed {seed}": Planned(run, begun(run)) for (variant, seed), run in runs.items()}
+    with display.trainings() as watch:
+        failed = side_by_side(plans, jobs, watch)
+    if failed:
+        raise UserError("; ".join(f"{name}: {error}" for name, error in failed.items()))
+
+
+def _add_hits(hits: Hits, variant: str, results: list[Outcome]) -> None:
+    """Hits of one training: of each sketch the share over the seeds of the drawings."""
+    for kind in dict.fromkeys(outcome.kind for outcome in results):
+        own = [outcome for outcome in results if outcome.kind == kind]
+        shares = {"ret_1": np.mean([one.found(1) for one in own], axis=0)}
+        recognised = [one.recognised for one in own if one.recognised is not None]
+        if recognised:
+            shares["rec"] = np.mean(recognised, axis=0)
+        for measure in COMPARED:
+            if measure in shares:
+                by_variant = hits.setdefault((measure, kind.mask, kind.square), {})
+                by_variant.setdefault(variant, []).append(shares[measure])
+
+
+def _differences(key: tuple[str, float, float], by_variant: Mapping[str, list[Doubles]]) -> Iterator[Difference]:
+    measure, mask, square = key
+    full = np.stack(by_variant[FULL])  # (trainings, N)
+    for variant in by_variant:
+        if variant != FULL:
+            apart = full - np.stack(by_variant[variant])
+            low, high = paired_interval(apart.mean(axis=0))
+            by_training = apart.mean(axis=1).tolist()
+            deviation = float(np.std(by_training, ddof=1)) if len(by_training) > 1 else None
+            mean = float(apart.mean())
+            yield Difference(variant, mask, square, measure, mean, low, high, by_training, deviation)
+
+
+def paired_interval(differences: Doubles, resamples: int = RESAMPLES) -> tuple[float, float]:
+    """The bootstrap interval (percentiles, 95 %) of the mean of differences (N,), a number for each test sketch.
+
+    Sketches with the same difference are interchangeable, so it is counted how often each value is drawn: the same
+    distribution as drawing N sketches one by one, without N numbers a resample.
+    """
+    values, counts = np.unique(differences, return_counts=True)
+    random = np.random.Generator(np.random.PCG64(BOOTSTRAP_SEED))
+    drawn = random.multinomial(len(differences), counts / len(differences), size=resamples)  # (resamples, values)
+    low, high = np.quantile(drawn @ values / len(differences), [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
+    return float(low), float(high)
+
+
+def in_words(found: Ablation) -> str:
+    """Tables 3 and 4 beside the paper's figures, and the differences with their intervals, in Markdown."""
+    if not found.differences:
+        return beside_paper(found.rows, PAPER_NAMES)
+    head = ["Damage", "Measure", f"{FULL}, less …", "Difference, points", "95 % interval", "over trainings"]
+    lines = [head, ["---", "---", "---", "---:", "---:", "---:"]]
+    for one in found.differences:
+        deviation = DASH if one.deviation is None else f"± {100 * one.deviation:.2f}"
+        interval = f"{100 * one.low:+.2f} to {100 * one.high:+.2f}"
+        about = [damage(asdict(one)), COMPARED[one.measure], one.variant]
+        lines.append([*about, f"{100 * one.mean:+.2f}", interval, deviation])
+    note = (
+        "Points are per cent of the test sketches. The interval is a paired bootstrap over the test sketches; "
+        "the last column is the standard deviation of the difference over the training seeds.\n"
+    )
+    return beside_paper(found.rows, PAPER_NAMES) + "\n" + grid(lines) + "\n" + note
+
+
+def as_json(found: Ablation) -> dict[str, Any]:
+    return {"rows": found.rows, "differences": [asdict(one) for one in found.differences]}
+
+
+def write_ablation(found: Ablation, folder: Path) -> None:
+    """The rows in every format, and `ablation-beside-paper.md` and `ablation-differences.json`."""
+    write_tables(found.rows, folder, NAME)
+    differences = json.dumps(as_json(found)["differences"], indent=1, allow_nan=False) + "\n"
+    for name, text in ((f"{NAME}-beside-paper.md", in_words(found)), (f"{NAME}-differences.json", differences)):
+        with atomic_write(folder / name) as temporary:
+            temporary.write_text(text)

@@ -13,18 +13,22 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from gra2seq.data.batches import as_learnt, content_seed, generator
+from gra2seq.data.batches import generator
 from gra2seq.data.datasets import Dataset
+from gra2seq.data.views import PatchView, content_seed
 from gra2seq.errors import UserError
-from gra2seq.model import Model, mask_draws
+from gra2seq.evaluation.damage_kinds import DamageKind
+from gra2seq.model import Model
 from gra2seq.models.graph_encoder import GraphEncoder
 from gra2seq.nn.centroids import Centroids
-from gra2seq.nn.links import LINKS
-from gra2seq.sketch.canvas import Canvas, Pixels, inner_view, pen_walk
-from gra2seq.sketch.lattice import MOST_POINTS
-from gra2seq.sketch.masking import APPROACHES, Damaged, drop_points, look, wipe_then_lattice
-from gra2seq.sketch.patches import NODES, window
-from gra2seq.sketch.strokes import Sketch
+from gra2seq.nn.links import link_rule
+from gra2seq.sketch.canvas import Canvas, Pixels, draw, inner_view
+from gra2seq.sketch.centres import NODES, centre_points
+from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.lattice import MAX_POINTS, VIEW
+from gra2seq.sketch.masking import APPROACHES, crop_by_turns, drop_points, wipe_then_lattice
+from gra2seq.sketch.patches import on_canvas
+from gra2seq.sketch.strokes import Doubles, Sketch
 from gra2seq.system.atomic_files import atomic_write
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
@@ -53,97 +57,101 @@ def draw_all(model: Model, dataset: Dataset, folder: Path, form: str = "png", co
     return list(paths.values())
 
 
-def draw_links(model: Model, sketches: Sequence[Sketch], proximities: Sequence[str], out: str | Path) -> None:
-    """The paper's figure of edges: a row a proximity, a column a sketch; each patch linked to its nearest."""
-    unknown = [name for name in proximities if name not in LINKS]
-    if unknown:
-        raise UserError(f"unknown links {unknown[0]!r}: one of {', '.join(LINKS)}")
+def draw_links(model: Model, sketches: Sequence[Sketch], rules: Sequence[str], out: str | Path) -> None:
+    """The paper's figure of edges: a row a link rule, a column a sketch; each patch linked to its nearest."""
+    for name in rules:
+        link_rule(name)  # an unknown one is an error before anything is drawn
     columns = len(sketches)
-    figure = Figure(figsize=(2.2 * columns, 2.3 * len(proximities)), layout="constrained")
-    axes = figure.subplots(len(proximities), columns, squeeze=False)
-    for row, name in zip(axes, proximities, strict=True):
+    figure = Figure(figsize=(2.2 * columns, 2.3 * len(rules)), layout="constrained")
+    axes = figure.subplots(len(rules), columns, squeeze=False)
+    for row, name in zip(axes, rules, strict=True):
         row[0].set_ylabel(name)
         for axis, sketch in zip(row, sketches, strict=True):
             links_of(axis, model, sketch, name)
     save_figure(figure, out)
 
 
-def links_of(axis: Axes, model: Model, sketch: Sketch, proximity: str | None = None) -> None:
+def links_of(axis: Axes, model: Model, sketch: Sketch, rule: str | None = None) -> None:
     """One sketch with its patch centres (red) and, for each, the link to its nearest neighbour (blue)."""
-    graph = model.graph(sketch, proximity)
-    canvas = model.recipe.canvas
-    for stroke in pen_walk(sketch, canvas).strokes:
-        axis.plot(stroke[:, 0], stroke[:, 1], color="black", linewidth=1.2, solid_capstyle="round")
-    valid = graph.nodes.valid[0].cpu().numpy()
-    centres = graph.nodes.centres[0].cpu().numpy()
-    adjacency = graph.adjacency[0].cpu().numpy().copy()
+    graph = model.graph(sketch, rule)
+    _strokes(axis, sketch, width=1.2)
+    adjacency = graph.adjacency.copy()
     np.fill_diagonal(adjacency, -np.inf)
-    adjacency[:, ~valid] = -np.inf
-    adjacency[adjacency == 0] = -np.inf  # no link: even one to a patch that is unlike is nearer
-    for node in np.flatnonzero(valid):
-        nearest = int(adjacency[node].argmax())
-        if np.isfinite(adjacency[node, nearest]):
-            ends = centres[np.array([int(node), nearest])]
+    adjacency[adjacency == 0] = -np.inf  # no link: even one with a negative weight is nearer
+    for node, row in enumerate(adjacency):
+        nearest = int(row.argmax())
+        if np.isfinite(row[nearest]):
+            ends = graph.centres[np.array([node, nearest])]
             axis.plot(ends[:, 0], ends[:, 1], color="tab:blue", linewidth=1.0, alpha=0.8)
-    axis.plot(centres[valid, 0], centres[valid, 1], ".", color="tab:red", markersize=6)
-    low, high = canvas.pad, canvas.padded - canvas.pad
-    axis.set(xlim=(low, high), ylim=(high, low), aspect="equal")
+    axis.plot(graph.centres[:, 0], graph.centres[:, 1], ".", color="tab:red", markersize=6)
     _bare(axis)
 
 
 def draw_masking(sketch: Sketch, out: str | Path, probability: float = 0.3, seed: int = 0) -> None:
-    """The four ways of damaging one sketch, side by side: what each leaves to see (the paper's figure of masks)."""
-    canvas = Canvas()
-    numbers = generator(seed, content_seed(sketch)).random(MOST_POINTS)
-    draws = numbers[:NODES]
-    figure = Figure(figsize=(11, 2.6), layout="constrained")
+    """The four ways of masking one sketch, side by side: what each leaves visible (the paper's figure of masks).
+
+    Masked patch centres are grey, the others red.
+    """
+    canvas, whole = Canvas(), Damage.none(sketch)
+    numbers = generator(seed, content_seed(whole)).random(MAX_POINTS)
+    noise = numbers[:NODES]
     titles = ["original", *(f"({letter}) {name}" for letter, name in APPROACHES.items())]
+    figure = Figure(figsize=(11, 2.6), layout="constrained")
     axes = figure.subplots(1, len(titles))
     for axis, title in zip(axes, titles, strict=True):
         axis.set_title(title, fontsize=9)
         _bare(axis)
-    whole, a, b = (
-        look(sketch, canvas, draws, p, approach=approach)
-        for p, approach in ((0.0, "wipe-then-crop"), (probability, "wipe-then-crop"), (probability, "crop-by-turns"))
+    centres = on_canvas(whole.normalised(centre_points(sketch)[:NODES]), canvas) - canvas.pad
+    masked = noise[: len(centres)] < probability
+    pictures = (
+        (draw(whole, canvas), np.zeros_like(masked)),
+        (_masked_pixels(sketch, noise, probability, canvas), masked),
+        (crop_by_turns(sketch, canvas, noise, probability), masked),
     )
-    axes[0].imshow(1 - inner_view(whole.canvas, canvas), cmap="gray", vmin=0, vmax=1)
-    axes[1].imshow(1 - inner_view(a.canvas, canvas), cmap="gray", vmin=0, vmax=1)
-    axes[2].imshow(1 - inner_view(_seen_by_patches(b, canvas), canvas), cmap="gray", vmin=0, vmax=1)
+    for axis, (pixels, hidden) in zip(axes, pictures, strict=False):
+        axis.imshow(1 - inner_view(pixels, canvas), cmap="gray", vmin=0, vmax=1)
+        for colour, chosen in (("tab:red", centres[~hidden]), ("tab:gray", centres[hidden])):
+            axis.plot(chosen[:, 0], chosen[:, 1], ".", color=colour, markersize=4)
     for axis, points in (
         (axes[3], drop_points(sketch, numbers, probability)),
-        (axes[4], wipe_then_lattice(sketch, canvas, draws, probability)),
+        (axes[4], _masked_lattice(sketch, noise, probability)),
     ):
         axis.plot(points[:, 0], points[:, 1], ".", color="tab:red", markersize=3)
-        axis.set(xlim=(0, canvas.patch), ylim=(canvas.patch, 0), aspect="equal")
-    for axis, seen in ((axes[0], whole), (axes[1], a), (axes[2], b)):
-        for centre, gone in zip(seen.centres - canvas.pad, seen.masked, strict=True):
-            axis.plot(*centre, ".", color="tab:red" if not gone else "tab:gray", markersize=4)
+        axis.set(xlim=(0, VIEW), ylim=(VIEW, 0), aspect="equal")
     save_figure(figure, out)
 
 
-def _seen_by_patches(seen: Damaged, canvas: Canvas) -> Pixels:
-    """The union of what the patches show: in (b) more than the canvas that is left."""
-    union = seen.canvas.copy()
-    for centre, view in zip(seen.centres, seen.views[1:], strict=True):
-        rows, columns = window(centre, canvas)
-        union[rows, columns] |= view
-    return union
+def _masked_pixels(sketch: Sketch, noise: Doubles, probability: float, canvas: Canvas) -> Pixels:
+    """(a) The canvas after masking; blank where nothing stays visible."""
+    damage = DamageKind(mask=probability).damage(sketch, noise.astype(np.float32))
+    return np.zeros((canvas.padded, canvas.padded), np.uint8) if damage is None else draw(damage, canvas)
+
+
+def _masked_lattice(sketch: Sketch, noise: Doubles, probability: float) -> NDArray[np.int64]:
+    """(d) The lattice points after masking; none where nothing stays visible."""
+    try:
+        return wipe_then_lattice(sketch, noise, probability)
+    except UserError:
+        return np.empty((0, 2), np.int64)
 
 
 def draw_healing(
     model: Model, sketches: Sequence[Sketch], out: str | Path, mask: float = 0.1, samples: int = 3, seed: int = 0
 ) -> None:
-    """Original, damaged, and several healed versions; a column a sketch."""
-    draws = mask_draws(sketches, seed, model.recipe.nodes)
-    healed = model.heal(sketches, mask_prob=mask, draws=draws, samples=samples, seed=seed)
+    """Original, damaged, and several healed versions; a column a sketch. One that masks would hide stays intact."""
+    kind, canvas = DamageKind(mask=mask), model.preparation.canvas
+    damages = []
+    for sketch in sketches:
+        whole = Damage.none(sketch)
+        noise = generator(seed, content_seed(whole)).random(NODES, dtype=np.float32)
+        damages.append(kind.damage(sketch, noise) or whole)
+    healed = model.heal_damages(damages, samples=samples, seed=seed)
     rows = ["original", "damaged", *(["healed"] * samples)]
     figure = Figure(figsize=(1.5 * len(sketches), 1.55 * len(rows)), layout="constrained")
     axes = figure.subplots(len(rows), len(sketches), squeeze=False)
-    for column, sketch in enumerate(sketches):
+    for column, (sketch, damage) in enumerate(zip(sketches, damages, strict=True)):
         _strokes(axes[0, column], sketch)
-        learnt = as_learnt(sketch, model.recipe)
-        seen = look(learnt, model.recipe.canvas, draws[column], mask, nodes=model.recipe.nodes)
-        axes[1, column].imshow(1 - inner_view(seen.canvas, model.recipe.canvas), cmap="gray", vmin=0, vmax=1)
+        axes[1, column].imshow(1 - inner_view(draw(damage, canvas), canvas), cmap="gray", vmin=0, vmax=1)
         for sample in range(samples):
             _strokes(axes[2 + sample, column], healed[column * samples + sample])
     for row, title in zip(axes, rows, strict=True):
@@ -159,11 +167,10 @@ def draw_clusters(model: Model, sketches: Sequence[Sketch], out: str | Path, sho
     if centroids is None or not bool(centroids.started):
         raise UserError("this model has no clusters: it was trained with clusters=0, or not at all")
     features: list[NDArray[Any]] = []
-    whose: list[tuple[Sketch, int]] = []  # sketch and number of each patch; only those shown are cut again
+    owners: list[tuple[Sketch, int]] = []  # sketch and number of each patch; only those shown are cut again
     for sketch in sketches:
-        nodes = model.graph(sketch).nodes
-        features.append(nodes.features[0].cpu().numpy()[nodes.valid[0].cpu().numpy()])
-        whose += [(sketch, number) for number in range(len(features[-1]))]
+        features.append(model.graph(sketch).features)
+        owners += [(sketch, number) for number in range(len(features[-1]))]
     unit = _unit(np.concatenate(features))
     likeness = unit @ _unit(centroids.places.cpu().numpy()).T  # (patches, K)
     sizes = np.bincount(likeness.argmax(axis=1), minlength=likeness.shape[1])
@@ -174,13 +181,20 @@ def draw_clusters(model: Model, sketches: Sequence[Sketch], out: str | Path, sho
         row[0].set_ylabel(f"{sizes[cluster]} patches", fontsize=7)
         best = np.argsort(-np.where(likeness.argmax(axis=1) == cluster, likeness[:, cluster], -np.inf))
         for axis, patch in zip(row, best[: min(shown, sizes[cluster])], strict=False):
-            sketch, number = whose[patch]
-            learnt = as_learnt(sketch, model.recipe)
-            views = look(learnt, model.recipe.canvas, nodes=model.recipe.nodes).views
-            axis.imshow(1 - views[1 + number], cmap="gray", vmin=0, vmax=1)
+            axis.imshow(1 - _patch(model, *owners[patch]), cmap="gray", vmin=0, vmax=1)
         for axis in row:
             _bare(axis)
     save_figure(figure, out)
+
+
+def _patch(model: Model, sketch: Sketch, number: int) -> Pixels:
+    """(patch, patch) a patch of a sketch, as the model sees it."""
+    view = model.preparation.views["patches"]
+    assert isinstance(view, PatchView)
+    damage = model.preparation.simplified(Damage.none(sketch))
+    patches, _ = view.cut(damage, draw(damage, view.canvas))
+    shown: Pixels = patches[1 + number]
+    return shown
 
 
 def draw_codes(model: Model, sketches: Sequence[Sketch], out: str | Path) -> None:
@@ -211,12 +225,12 @@ def _unit(rows: NDArray[Any]) -> NDArray[Any]:
     return unit
 
 
-def _strokes(axis: Axes, sketch: Sketch) -> None:
+def _strokes(axis: Axes, sketch: Sketch, width: float = 1.0) -> None:
     for stroke in sketch.strokes:
-        axis.plot(stroke[:, 0], stroke[:, 1], color="black", linewidth=1.0, solid_capstyle="round")
-    left, top, width, height = sketch.box
-    half = max(width, height, 1e-6) * 0.55
-    x, y = left + width / 2, top + height / 2
+        axis.plot(stroke[:, 0], stroke[:, 1], color="black", linewidth=width, solid_capstyle="round")
+    left, top, wide, high = sketch.box
+    half = max(wide, high, 1e-6) * 0.55
+    x, y = left + wide / 2, top + high / 2
     axis.set(xlim=(x - half, x + half), ylim=(y + half, y - half), aspect="equal")
 
 

@@ -18,8 +18,8 @@ from gra2seq.data.datasets import Dataset
 from gra2seq.evaluation.judge import Judge
 from gra2seq.model import Model
 from gra2seq.sketch.strokes import Floats, Ints
-from gra2seq.training.manifest import fixed_options
 from gra2seq.system.atomic_files import atomic_write
+from gra2seq.training.manifest import fixed_options
 
 VERSION = 4  # of damage and drawing: results of another one are not taken
 

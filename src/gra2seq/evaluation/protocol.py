@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,14 @@ from gra2seq.errors import UserError
 from gra2seq.evaluation.damage_kinds import DamageKind, damage_kinds
 from gra2seq.evaluation.judge import Judge
 from gra2seq.evaluation.kept import Judged, Originals, fingerprint
-from gra2seq.evaluation.recognition import recognition
+from gra2seq.evaluation.recognition import Recognition, recognition
 from gra2seq.evaluation.retrieval import ranks
 from gra2seq.evaluation.tables import FORMATS
 from gra2seq.model import STREAM, Model
 from gra2seq.sketch.distance import chamfer
 from gra2seq.sketch.masking import MaskNoise
-from gra2seq.sketch.strokes import Floats, Ints, Sketch
+from gra2seq.sketch.region import Flags
+from gra2seq.sketch.strokes import Doubles, Floats, Ints, Sketch
 from gra2seq.system.atomic_files import atomic_write
 
 KS = (1, 10, 50)
@@ -39,7 +40,7 @@ DIRECTIONS = ("redrawn", "original")  # who asks: the drawing for its original (
 MASK_SEED, MASK_VERSION = 2023, 3  # of the random numbers of a benchmark, and of how they are made
 BATCH = 256
 UNKNOWN = -1  # the judge's category of an empty drawing
-GUIDED = {"best_of": 3, "good_enough": 0.015, "candidates": 4}  # chosen on the validation split
+GUIDED: dict[str, Any] = {"best_of": 3, "good_enough": 0.015, "candidates": 4}  # chosen on the validation split
 DRAWING = ("code", "guided")  # what a drawing may see beside its code
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
@@ -53,6 +54,42 @@ def drawing_mode(drawing: DrawingConfig, mode: str, keep_lines: bool = False) ->
         return replace(drawing, best_of=1, good_enough=0.0, candidates=1, keep_lines=keep_lines)
     guided = drawing if drawing.guided else replace(drawing, **GUIDED)
     return replace(guided, keep_lines=keep_lines)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is asked of every model alike."""
+
+    split: str = "test"
+    masks: Sequence[float] = (0.0, 0.1, 0.3)
+    squares: Sequence[float] = ()
+    seeds: Sequence[int] = (0,)  # of the drawings
+    judge: Judge | None = None
+    direction: str = "redrawn"
+
+    @property
+    def kinds(self) -> list[DamageKind]:
+        """Every kind of damage, once."""
+        return damage_kinds(self.masks, self.squares)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of each sketch of a split with one kind of damage and one seed."""
+
+    kind: DamageKind
+    seed: int
+    ranks: Ints  # (N,) gallery codes nearer than the sketch's own, at most max(KS)
+    empty: Flags  # (N,) nothing was drawn
+    distance: Doubles  # (N,) Chamfer distance to the original
+    recognition: Recognition | None  # without a judge
+    recognised: Flags | None  # (N,)
+    ceiling: float | None  # share of the originals that the judge recognises
+
+    def found(self, k: int) -> Flags:
+        """(N,) whether the sketch is among the k nearest; an empty drawing never is."""
+        hits: Flags = (self.ranks < k) & ~self.empty
+        return hits
 
 
 def evaluate(
@@ -74,54 +111,58 @@ def evaluate(
     `folder` is for results: a stopped evaluation goes on there. They are known by the weights and the data, so that
     nothing of another model or of changed data is taken.
     """
-    indices = split_of(dataset, split)
-    check(model, dataset, judge, masks, direction, squares)
-    judging = _Judging(model, dataset, indices, judge, stored_noise(dataset, split, len(indices)).numbers, progress)
-    key = fingerprint(model, judge, dataset, split) if folder else ""
+    terms = Terms(split, masks, squares, seeds, judge, direction)
+    return [row_of(name, model, dataset, terms, one) for one in outcomes(model, dataset, terms, folder, progress)]
+
+
+def outcomes(
+    model: Model, dataset: Dataset, terms: Terms, folder: Path | None = None, progress: Progress | None = None
+) -> Iterator[Outcome]:
+    """As `evaluate`, sketch by sketch: for each kind of damage and seed what became of every one."""
+    indices = split_of(dataset, terms.split)
+    check(model, dataset, terms)
+    noise = stored_noise(dataset, terms.split, len(indices)).numbers
+    judging = _Judging(model, dataset, indices, terms.judge, noise, progress)
+    key = fingerprint(model, terms.judge, dataset, terms.split) if folder else ""
     kept = folder / f"originals-{key}.safetensors" if folder else None
     originals = (Originals.load(kept) if kept else None) or judging.originals()
     if kept:
         originals.save(kept)
     actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
-    rows = []
-    for kind in damage_kinds(masks, squares):
-        for seed in dict.fromkeys(seeds):
+    for kind in terms.kinds:
+        for seed in dict.fromkeys(terms.seeds):
             kept = folder / f"{kind.file}-seed-{seed}-{key}.safetensors" if folder else None
             judged = Judged.load(kept) if kept else None
             if judged is None:
                 judged = judging.judged(kind, seed)
                 if kept:
                     judged.save(kept)
-            rows.append(_row(name, model, dataset, kind, seed, direction, actual, originals, judged, judge is not None))
-    return rows
+            pair = (judged.codes, originals.codes)
+            yield Outcome(
+                kind,
+                seed,
+                ranks(*(pair if terms.direction == "redrawn" else pair[::-1]), most=max(KS)),
+                judged.empty,
+                judged.distance,
+                recognition(judged.categories, actual, dataset.categories) if terms.judge else None,
+                judged.categories == actual if terms.judge else None,
+                float(np.mean(originals.categories == actual)) if terms.judge else None,
+            )
 
 
-def _row(
-    name: str,
-    model: Model,
-    dataset: Dataset,
-    kind: DamageKind,
-    seed: int,
-    direction: str,
-    actual: Ints,
-    originals: Originals,
-    judged: Judged,
-    recognised: bool,
-) -> dict[str, Any]:
-    pair = (judged.codes, originals.codes) if direction == "redrawn" else (originals.codes, judged.codes)
-    found = ranks(*pair, most=max(KS))
-    rec = recognition(judged.categories, actual, dataset.categories) if recognised else None
-    drawing = model.drawing
+def row_of(name: str, model: Model, dataset: Dataset, terms: Terms, outcome: Outcome) -> dict[str, Any]:
+    """The outcome of a split as a row of a table."""
+    kind, drawing, rec = outcome.kind, model.drawing, outcome.recognition
     return {
         "model": name,
         "data": dataset.name,
         "categories": list(dataset.categories),
         "mask": kind.mask,
         "square": kind.square,
-        "seed": seed,
-        "sketches": len(actual),
-        "gallery": len(originals.codes),
-        "direction": direction,
+        "seed": outcome.seed,
+        "sketches": len(outcome.ranks),
+        "gallery": len(outcome.ranks),
+        "direction": terms.direction,
         "sees": "guided" if drawing.guided else "code",
         "repaired": bool(kind) and drawing.repair and model.network.repair is not None,
         "kept": bool(kind) and drawing.keep_lines,
@@ -130,10 +171,10 @@ def _row(
         "candidates": drawing.candidates,
         "rec": rec.rate if rec else None,
         "rec_by_category": rec.per_category if rec else None,
-        "ceiling": float(np.mean(originals.categories == actual)) if recognised else None,
-        "ret": {str(k): float(np.mean((found < k) & ~judged.empty)) for k in KS},
-        "chamfer": float(judged.distance.mean()),
-        "empty": int(judged.empty.sum()),
+        "ceiling": outcome.ceiling,
+        "ret": {str(k): float(outcome.found(k).mean()) for k in KS},
+        "chamfer": float(outcome.distance.mean()),
+        "empty": int(outcome.empty.sum()),
     }
 
 
@@ -255,14 +296,7 @@ def split_of(dataset: Dataset, split: str) -> Indices:
     return known[split]
 
 
-def check(
-    model: Model,
-    dataset: Dataset,
-    judge: Judge | None,
-    masks: Sequence[float],
-    direction: str,
-    squares: Sequence[float] = (),
-) -> None:
+def check(model: Model, dataset: Dataset, terms: Terms) -> None:
     """A model or judge of other categories would give figures that mean nothing: say so and stop."""
     strange = [c for c in dataset.categories if model.categories and c not in model.categories]
     if strange:
@@ -270,20 +304,20 @@ def check(
             f"the model has learnt {_few(model.categories)}, but {dataset.name} holds {_few(strange)}, which it has "
             "never seen: judge it on data of its own categories"
         )
-    if direction not in DIRECTIONS:
-        raise UserError(f"unknown direction {direction!r}: one of {', '.join(DIRECTIONS)}")
-    check_terms(dataset, masks, judge)
-    damage_kinds(masks, squares)
+    check_terms(dataset, terms)
 
 
-def check_terms(dataset: Dataset, masks: Sequence[float], judge: Judge | None) -> None:
+def check_terms(dataset: Dataset, terms: Terms) -> None:
     """What can be known before a model is trained: that the judge knows the data, and that masks are probabilities."""
-    if judge is not None and set(judge.categories) != set(dataset.categories):
+    split_of(dataset, terms.split)
+    if terms.direction not in DIRECTIONS:
+        raise UserError(f"unknown direction {terms.direction!r}: one of {', '.join(DIRECTIONS)}")
+    if terms.judge is not None and set(terms.judge.categories) != set(dataset.categories):
         raise UserError(
-            f"the judge tells {_few(judge.categories)} apart, the data hold {_few(dataset.categories)}: "
+            f"the judge tells {_few(terms.judge.categories)} apart, the data hold {_few(dataset.categories)}: "
             "train a judge on the same categories"
         )
-    damage_kinds(masks, ())
+    damage_kinds(terms.masks, terms.squares)
 
 
 def _few(names: Sequence[str], most: int = 10) -> str:

@@ -1,4 +1,4 @@
-"""Rec: does a classifier tell the category of a redrawn sketch? It is classifier accuracy, no more."""
+"""Rec: the share of redrawn sketches whose category a classifier recognises. It is classifier accuracy, no more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ Answers = Sequence[str] | Sequence[int] | NDArray[Any]
 
 @dataclass(frozen=True)
 class Recognition:
-    rate: float  # share of all sketches whose category was told
+    """How often a classifier was right, over all sketches and by category."""
+
+    rate: float  # share of all sketches whose category was recognised
     per_category: dict[str, float]  # of the categories that have sketches
     confusion: Ints  # (C, C) how often a sketch of category [row] was taken for [column]
     counts: Ints  # (C,) sketches of each category; what its row of `confusion` lacks had no answer
@@ -31,16 +33,16 @@ def recognition(predicted: Answers, actual: Answers, categories: Sequence[str]) 
     names = tuple(categories)
     if len(set(names)) != len(names) or not names:
         raise UserError(f"the judge's categories must be different names, got {', '.join(names) or 'none'}")
-    told, true = _numbers(predicted, names, "predicted"), _numbers(actual, names, "actual")
-    if len(told) != len(true):
-        raise UserError(f"{len(told)} predicted categories for {len(true)} sketches: give one for each")
+    answers, true = _numbers(predicted, names, "predicted"), _numbers(actual, names, "actual")
+    if len(answers) != len(true):
+        raise UserError(f"{len(answers)} predicted categories for {len(true)} sketches: give one for each")
     if len(true) == 0:
         raise UserError("there is no sketch to recognise: the split is empty, choose another")
     if (true == NOTHING).any():
         raise UserError(f"sketch {int(np.flatnonzero(true == NOTHING)[0])} has no category: recognition needs all")
     size = len(names)
-    answered = told != NOTHING
-    confusion = np.bincount(true[answered] * size + told[answered], minlength=size * size).reshape(size, size)
+    answered = answers != NOTHING
+    confusion = np.bincount(true[answered] * size + answers[answered], minlength=size * size).reshape(size, size)
     counts = np.bincount(true, minlength=size)
     right = np.diagonal(confusion)
     return Recognition(

@@ -1,4 +1,4 @@
-"""Ret@k: is a redrawn sketch's code still nearest to the code of the sketch it was drawn from?
+"""Ret@k: the share of redrawn sketches whose code is among the k nearest to that of the sketch they were drawn from.
 
 A query's rank is the number of gallery codes, other than its target, that are as near as the target or nearer: ties
 are broken against us. Distances are compared, never listed: blocks of queries meet tiles of the gallery in one matrix
@@ -20,10 +20,10 @@ from gra2seq.errors import UserError
 from gra2seq.sketch.strokes import Doubles, Ints
 
 KS = (1, 10, 50)  # the paper's
-SAMPLE = 1024  # queries on which the glances are tried
+SAMPLE = 1024  # queries on which first looks are tried
 BLOCK = 2048  # queries, and gallery codes, of one product: 16 MB
-GLANCES = (16, 32, 48, 64)  # leading principal directions that may be looked at first: as many as pay
-OVERHEAD = 16  # what a glance costs beside its product, in directions of a tile
+FIRST_LOOKS = (16, 32, 48, 64)  # numbers of leading principal directions that may be compared first
+OVERHEAD = 16  # what a first look costs beside its product, in directions of a tile
 PAIR_COST = 32  # of a pair that is computed exactly, in the same measure
 PAIRS_PER_QUERY = 3  # more of them, and the whole product is cheaper
 TIE = 1e-12  # squared distances that differ by less than this share are equal
@@ -65,16 +65,16 @@ def ranks(
     limit = int(search.times.sum()) if most is None else most
     count = np.full(len(search.queries), -1, np.int64)  # the target finds itself
     active = np.arange(len(count))
-    glance_pays, crowded = search.glance is not None, False
+    look_pays, crowded = search.first_look is not None, False
     for number, start in enumerate(range(0, len(search.gallery), block)):
         tile = slice(start, min(start + block, len(search.gallery)))
         active = active[count[active] < limit]
-        glancing = search.glance is not None and (glance_pays or number % 8 == 0)
+        looking = search.first_look is not None and (look_pays or number % 8 == 0)
         left = 0
         for first in range(0, len(active), block):
             who = active[first : first + block]
-            if glancing:
-                near = search.glance_at(who, tile)
+            if looking:
+                near = search.look_at(who, tile)
                 if near.pairs is not None:
                     row, column = near.pairs
                     count[who] += search.exactly(who, row, column + tile.start)
@@ -84,8 +84,8 @@ def ranks(
             if len(who):
                 more, crowded = search.nearer(who, tile, crowded and first > 0)
                 count[who] += more
-        if glancing:
-            glance_pays = left < len(active) / 2
+        if looking:
+            look_pays = left < len(active) / 2
     return np.minimum(count, limit)
 
 
@@ -98,7 +98,7 @@ def exact_squares(queries: Doubles, gallery: Doubles) -> Doubles:
 
 @dataclass(frozen=True)
 class _Near:
-    """What a glance cannot tell from near, by the places of queries in a block and of codes in a tile."""
+    """What a first look cannot tell from near, by the places of queries in a block and of codes in a tile."""
 
     rows: Ints  # queries that have such codes
     pairs: tuple[Ints, Ints] | None  # each with its code, if they are few: then the pairs are looked at, not all
@@ -122,7 +122,7 @@ class _Search:
     gallery_norm: Doubles  # (m,)
     query_rows: Tensor  # (n, D + 1) [-q, 1]
     gallery_rows: Tensor  # (m, D + 1) [g, |g|²/2]
-    glance: tuple[Tensor, Tensor] | None  # the same for the leading directions, the rest by its norm: a lower bound
+    first_look: tuple[Tensor, Tensor] | None  # the same for the leading directions, the rest by its norm: a lower bound
 
     @staticmethod
     def of(queries: Doubles, gallery: Doubles, targets: ArrayLike | None) -> _Search:
@@ -166,35 +166,35 @@ class _Search:
             torch.cat([gallery_turned.float(), half.float()], dim=1),
             None,
         )
-        return search._with_the_glance_that_pays()
+        return search._with_cheapest_first_look()
 
-    def _with_the_glance_that_pays(self) -> _Search:
+    def _with_cheapest_first_look(self) -> _Search:
         """Few directions are quick to look at, many leave fewer queries for the whole product: tried on a sample."""
         width = len(self.middle)
         best, least = self, float(width)
         if len(self.queries) == 0:
             return best
         who = np.unique(np.linspace(0, len(self.queries) - 1, SAMPLE).astype(np.int64))
-        for count in (count for count in GLANCES if 2 * count <= width):
+        for count in (count for count in FIRST_LOOKS if 2 * count <= width):
             rest = [
                 torch.linalg.vector_norm(rows[:, count:width], dim=1, keepdim=True)
                 for rows in (self.query_rows, self.gallery_rows)
             ]
-            glance = (
+            first_look = (
                 torch.cat([self.query_rows[:, :count], -rest[0], self.query_rows[:, width:]], dim=1),
                 torch.cat([self.gallery_rows[:, :count], rest[1], self.gallery_rows[:, width:]], dim=1),
             )
-            near = replace(self, glance=glance).glance_at(who, slice(0, BLOCK))
+            near = replace(self, first_look=first_look).look_at(who, slice(0, BLOCK))
             then = width * len(near.rows) if near.pairs is None else PAIR_COST * len(near.pairs[0])
             cost = count + OVERHEAD + then / len(who)
             if cost < least:
-                best, least = replace(self, glance=glance), cost
+                best, least = replace(self, first_look=first_look), cost
         return best
 
-    def glance_at(self, who: Ints, tile: slice) -> _Near:
+    def look_at(self, who: Ints, tile: slice) -> _Near:
         """Which codes of the tile may be near to these queries. |q·g| of the rest is at most the norms'."""
-        assert self.glance is not None
-        values = self.glance[0][torch.from_numpy(who)] @ self.glance[1][tile].T
+        assert self.first_look is not None
+        values = self.first_look[0][torch.from_numpy(who)] @ self.first_look[1][tile].T
         bar = torch.from_numpy(self.bar[who] + 2 * self._rounding(who, tile, SINGLE)).float().unsqueeze(1)
         rows = torch.nonzero(values.amin(dim=1, keepdim=True) <= bar)[:, 0]  # most have nothing near in most tiles
         near = values[rows] <= bar[rows]

@@ -9,10 +9,10 @@ from xml.sax.saxutils import escape
 
 import cv2
 
-from gra2seq.sketch.picture import Picture, contact_sheet, write_png
+from gra2seq.formats.svg.elements import NAMESPACE
+from gra2seq.formats.svg.writer import NOT_XML, write_svg
+from gra2seq.sketch.render import Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.sketch.svg import NOT_XML, write_svg
-from gra2seq.sketch.svg_tree import NAMESPACE
 from gra2seq.system.atomic_files import atomic_write
 
 CELL, GAP = 160, 10  # in pixels

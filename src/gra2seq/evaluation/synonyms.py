@@ -8,8 +8,8 @@ the same sketches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import cv2
@@ -17,13 +17,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gra2seq.data.batches import prepare
 from gra2seq.errors import UserError
 from gra2seq.model import Model
-from gra2seq.models.graph_encoder import Graph, GraphEncoder
 from gra2seq.nn.links import LINKS, Nodes
-from gra2seq.sketch.canvas import Canvas, Walk, draw, pen_walk
-from gra2seq.sketch.patches import NODES, Centres, centres
+from gra2seq.sketch.canvas import Canvas, draw
+from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.patches import Centres, window
+from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Doubles, Ints, Sketch
 
 NEIGHBOURS = 2  # eq. 2
@@ -45,35 +45,18 @@ class SynonymRates:
     chance_far: float | None
 
 
-def patch_parts(sketch: Sketch, canvas: Canvas, nodes: int = NODES) -> tuple[str, ...]:
-    """The part with most ink in each patch, in the order of `centres`; of equal ones the part drawn first."""
+def patch_parts(sketch: Sketch, centres: Centres, canvas: Canvas) -> tuple[str, ...]:
+    """The part with most ink in each patch around the centres (n, 2); of equal ones the part drawn first."""
     if not sketch.parts:
         raise UserError(f"sketch {sketch.key!r} has no part labels: take doodles, or drawings with a label a stroke")
-    walk = pen_walk(sketch, canvas)
-    return _parts_at(centres(walk, nodes), walk, sketch.parts)
-
-
-def _parts_at(at: Centres, walk: Walk, parts: Sequence[str]) -> tuple[str, ...]:
-    """The part with most ink around each centre. Every part is drawn once, and counted where it can have ink."""
-    names = tuple(dict.fromkeys(parts))
+    names = tuple(dict.fromkeys(sketch.parts))
     if len(names) == 1:
-        return names * len(at)
-    canvas, strokes = walk.canvas, walk.strokes
-    ink = np.zeros((len(names), len(at)), np.int64)
-    pixels = np.zeros((canvas.padded, canvas.padded), np.uint8)
-    corners = at - canvas.pad
+        return names * len(centres)
+    ink = np.empty((len(names), len(centres)), np.int64)
     for row, name in zip(ink, names, strict=True):
-        own = [stroke for stroke, part in zip(strokes, parts, strict=True) if part == name]
-        alone = Walk(np.concatenate(own), np.array([len(stroke) for stroke in own], np.int64), canvas)
-        draw(alone, into=pixels)
-        low = alone.points.min(axis=0) - canvas.pen  # no ink lies farther than the pen is thick
-        high = alone.points.max(axis=0) + canvas.pen + 1
-        boxes = np.hstack([np.maximum(corners, low), np.minimum(corners + canvas.patch, high)])
-        row[:] = [
-            cv2.countNonZero(pixels[top:bottom, left:right]) if left < right and top < bottom else 0
-            for left, top, right, bottom in boxes.tolist()
-        ]
-        pixels[max(low[1], 0) : high[1], max(low[0], 0) : high[0]] = 0  # blank again for the next part
+        strokes = [stroke for stroke, part in zip(sketch.strokes, sketch.parts, strict=True) if part == name]
+        pixels = draw(Damage(Sketch.from_strokes(strokes), Region(), sketch.box), canvas)
+        row[:] = [cv2.countNonZero(pixels[window(centre, canvas)]) for centre in centres]
     return tuple(names[best] for best in ink.argmax(axis=0))
 
 
@@ -175,7 +158,7 @@ def synonyms(
 ) -> list[dict[str, Any]]:
     """Rows of synonym rates: for each proximity one over all sketches, then one a category.
 
-    `progress` hears how many sketches are done.
+    `progress` receives how many sketches are done.
     """
     unknown = [name for name in links if name not in PROXIMITIES]  # the others link many at equal weight
     if unknown:
@@ -184,27 +167,12 @@ def synonyms(
         raise UserError("there is no sketch to measure: the split is empty, choose another")
     counts: dict[str, list[Doubles]] = {name: [] for name in links}
     members: dict[str, list[int]] = {}
-    for start in range(0, len(sketches), BATCH):
-        batch = [sketches[number] for number in range(start, min(start + BATCH, len(sketches)))]
-        for number, sketch in enumerate(batch, start):
-            if not sketch.parts:
-                raise UserError(
-                    f"sketch {number} ({sketch.key or 'no key'}) has no part labels: synonym rates need a part for "
-                    "every stroke; take doodles, or drawings whose strokes have a third list of labels"
-                )
-            members.setdefault(sketch.category, []).append(number)
-        nodes = _nodes(model, batch, start)
-        with torch.inference_mode():
-            adjacencies = {name: LINKS[name](nodes).cpu().numpy() for name in links}  # (B, N, N) each
-        every_valid, every_centre = nodes.valid.cpu().numpy(), nodes.centres.cpu().numpy()
-        for row, (sketch, valid) in enumerate(zip(batch, every_valid, strict=True)):
-            at = every_centre[row][valid].astype(np.int32)
-            parts = _parts_at(at, pen_walk(sketch, model.recipe.canvas), sketch.parts)
-            meanings = _Meanings.of(parts, overlap(at, model.recipe.canvas))
-            for name, adjacency in adjacencies.items():
-                counts[name].append(meanings.count(adjacency[row][valid][:, valid]))
-            if progress is not None:
-                progress(start + row + 1)
+    for number, (sketch, meanings, adjacencies) in enumerate(_measured(model, sketches, links)):
+        members.setdefault(sketch.category, []).append(number)
+        for name, adjacency in adjacencies.items():
+            counts[name].append(meanings.count(adjacency))
+        if progress is not None:
+            progress(number + 1)
     rows = []
     for name in links:
         for category, chosen in [(ALL, list(range(len(sketches)))), *sorted(members.items())]:
@@ -213,22 +181,40 @@ def synonyms(
     return rows
 
 
-@torch.inference_mode()
+def _measured(
+    model: Model, sketches: Sequence[Sketch], links: Sequence[str]
+) -> Iterator[tuple[Sketch, _Meanings, dict[str, NDArray[Any]]]]:
+    """Each sketch, what its patches mean, and the adjacency (n, n) of its patches by each link rule."""
+    canvas = model.preparation.canvas
+    for start in range(0, len(sketches), BATCH):
+        batch = [sketches[number] for number in range(start, min(start + BATCH, len(sketches)))]
+        for number, sketch in enumerate(batch, start):
+            if not sketch.parts:
+                raise UserError(
+                    f"sketch {number} ({sketch.key or 'no key'}) has no part labels: synonym rates need a part for "
+                    "every stroke; take doodles, or drawings whose strokes have a third list of labels"
+                )
+        nodes = _nodes(model, batch, start)
+        with torch.inference_mode():
+            adjacencies = {name: LINKS[name](nodes).cpu().numpy() for name in links}  # (B, N, N) each
+        places = nodes.centres.cpu().numpy() * canvas.padded  # pixels of the padded canvas
+        for row, (sketch, valid) in enumerate(zip(batch, nodes.valid.cpu().numpy(), strict=True)):
+            centres = np.rint(places[row][valid]).astype(np.int32)
+            meanings = _Meanings.of(patch_parts(sketch, centres, canvas), overlap(centres, canvas))
+            yield sketch, meanings, {name: every[row][valid][:, valid] for name, every in adjacencies.items()}
+
+
 def _nodes(model: Model, sketches: Sequence[Sketch], first: int) -> Nodes:
-    """The patches of a batch of sketches, with the random numbers of random links: they serve every proximity."""
-    encoder = next((part for part in model.network.modules() if isinstance(part, GraphEncoder)), None)
-    if encoder is None:
-        raise UserError(f"{model.options.model} links no patches: it has no graph")
-    batch = prepare(sketches, replace(model.recipe, random_links=True), learning=False)
-    graph: Graph = encoder(batch.to(model.device))
-    wrong = torch.nonzero(~torch.isfinite(graph.nodes.features).flatten(1).all(dim=1))
+    """The patches of a batch of sketches, with the random numbers of random links: they serve every link rule."""
+    nodes = model.graphs([Damage.none(sketch) for sketch in sketches], "random").nodes
+    wrong = torch.nonzero(~torch.isfinite(nodes.features).flatten(1).all(dim=1))
     if len(wrong):
         number = int(wrong[0])
         raise UserError(
             f"patches of sketch {first + number} ({sketches[number].key or 'no key'}) hold NaN or infinite numbers: "
             "the model has diverged; take an earlier checkpoint or train again with a lower learning rate"
         )
-    return graph.nodes
+    return nodes
 
 
 def _share(part: float, whole: float) -> float | None:

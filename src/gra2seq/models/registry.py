@@ -60,7 +60,7 @@ def build(config: ModelConfig, categories: int = 1) -> SketchModel:
         raise UserError(f"{CLASSIFIER} is a judge and draws nothing: give its folder as --judge")
     if config.name not in MODELS:
         raise UserError(f"unknown model {config.name[:80]!r}: one of {', '.join([*MODELS, CLASSIFIER])}")
-    _check(config)
+    check_model(config)
     if config.name == "rpcl-pix2seq" and not config.clusters:
         config = replace(config, clusters=2 * max(categories, 1))  # released code
     return MODELS[config.name](config)
@@ -141,16 +141,14 @@ def _views(config: RunConfig, scale: float) -> dict[str, View]:
     return views
 
 
-def _check(config: ModelConfig) -> None:
-    """What a system cannot be asked."""
+def check_model(config: ModelConfig) -> None:
+    """Raise a `UserError` for options that the system does not have."""
     sees = SYSTEMS[config.name].sees if config.name in SYSTEMS else ()
     default = ModelConfig()
     ours = ("node_position", "picture_branch", "relative_edges", "code_repair")
     for name in ours:
         if config.name in MODELS and config.name != DRAWING and getattr(config, name) != getattr(default, name):
-            raise UserError(
-                f"{name}={getattr(config, name)} is for {DRAWING}; {config.name} is as its authors made it: leave it out"
-            )
+            raise UserError(f"{name}={getattr(config, name)} is for {DRAWING}; {config.name} has none: leave it out")
     if config.name in PAINTERS and config.picture % HALVINGS:
         raise UserError(f"picture={config.picture} must be a multiple of {HALVINGS} for {config.name}: it is painted")
     if "lattice points" in sees and config.links not in POINT_LINKS:

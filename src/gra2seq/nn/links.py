@@ -107,6 +107,11 @@ def within_reach(nodes: Nodes) -> Tensor:
     return ((distance <= REACH * largest) & both).to(nodes.features.dtype)
 
 
+def unlinked(nodes: Nodes) -> Tensor:
+    """An ablation: no patch is linked to another; each keeps its own vector and what it has of the whole view."""
+    return torch.diag_embed(nodes.valid.to(nodes.features.dtype)) * SELF
+
+
 LINKS: dict[str, Link] = {
     "synonymous": synonymous,
     "nearest-cosine": nearest_cosine,
@@ -115,6 +120,7 @@ LINKS: dict[str, Link] = {
     "random": random,
     "drawing-order": drawing_order,
     "within-reach": within_reach,
+    "none": unlinked,
 }
 
 

@@ -105,8 +105,9 @@ class PenMove:
         pen_temperature: float | None = None,
         linear_sigma: bool = False,
     ) -> Tensor:
-        """Stroke-5 rows, (…, 5). Logits are divided by the temperature, sigma is multiplied by its root (Ha and Eck) or,
-        with `linear_sigma`, by itself (released code, Magenta). Temperature 0 takes the likeliest.
+        """Stroke-5 rows, (…, 5). Logits are divided by the temperature; 0 takes the likeliest.
+
+        Sigma is multiplied by its root (Ha and Eck) or, with `linear_sigma`, by itself (released code, Magenta).
 
         The pen's states may have a temperature of their own. Randomness is handed in: a generator, or the noise itself
         (`make_noise`).

@@ -48,7 +48,7 @@ class StrokeDecoder(nn.Module):
         return hidden.contiguous(), cell.contiguous()
 
     def forward(self, inputs: Tensor, given: Tensor, code: Tensor, count: Tensor) -> PenMove:
-        """Rows (B, T, 5), each the one before, whether they were given (B, T), and codes -> moves with leading axis (R,).
+        """Rows (B, T, 5), each the one before, whether they were given (B, T), and codes -> moves (R,).
 
         They are those of the first `count[b]` rows of each sketch b, in the order of `lstm.pack`.
         """

@@ -158,8 +158,13 @@ def missing_end(sketch: Sketch, share: float, frame: Box | None = None) -> Damag
     return Damage(visible, Region(), checked_frame(frame, visible) if frame is not None else visible.box)
 
 
+def missing_end_of(sketch: Sketch, frame: Box | None = None) -> Damage:
+    """A drawing whose end is missing already: all of it is visible, and it may go on anywhere."""
+    return Damage(sketch, Region(), checked_frame(frame, sketch) if frame is not None else sketch.box)
+
+
 def square_hole(sketch: Sketch, place: Sequence[float], size: Sequence[float]) -> Box:
-    """A hole around `place`, given as shares of the sketch's box; its width and height are shares of the longer side."""
+    """A hole around `place`, in shares of the sketch's box; its width and height are shares of the longer side."""
     left, top, width, height = sketch.box
     side = max(width, height) or 1.0
     (x, y), (wide, high) = place, size

@@ -17,9 +17,10 @@ from safetensors.numpy import save_file
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas, Pixels, draw, lost_on
 from gra2seq.sketch.centres import NODES, centre_points
-from gra2seq.sketch.damage import Damage, mask
+from gra2seq.sketch.damage import MASKED_SIDE, Damage, mask
 from gra2seq.sketch.lattice import VIEW, visible_points
 from gra2seq.sketch.patches import on_canvas, window
+from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write
 
@@ -34,11 +35,11 @@ def crop_by_turns(sketch: Sketch, canvas: Canvas, noise: NDArray[np.floating], p
     """
     whole = Damage.none(sketch)
     pixels, seen = draw(whole, canvas), np.zeros((canvas.padded, canvas.padded), np.uint8)
-    first = centre_points(sketch)[:NODES]
+    first, half = centre_points(sketch)[:NODES].astype(np.float64), MASKED_SIDE * whole.side / 2
     for number, centre in enumerate(on_canvas(whole.normalised(first), canvas)):
         if noise[number] < probability:
-            one = np.where(np.arange(len(first)) == number, 0.0, 1.0)  # masks this patch alone
-            lost_on(mask(sketch, one, 0.5), canvas).paint(pixels, 0)
+            wiped = Region(np.concatenate([first[number] - half, first[number] + half])[None])
+            lost_on(Damage(sketch, wiped, sketch.box), canvas).paint(pixels, 0)
         else:
             seen[window(centre, canvas)] |= pixels[window(centre, canvas)]
     return seen

@@ -17,6 +17,7 @@ Flags = NDArray[np.bool_]
 Box = tuple[float, float, float, float]  # x, y, width, height in the drawing's units
 
 ON_BORDER = 1e-6  # of the largest coordinate: a point this near to the border lies on it (single precision is 1e-7)
+MAX_PASSES = 30  # of cutting: each one leaves few ends beyond the border
 PAIRS = 1 << 20  # of segments and edges that are intersected at a time, which bounds the memory
 
 
@@ -154,19 +155,35 @@ def pieces(sketch: Sketch, region: Region, *, within: bool = False) -> Iterator[
     """
     touched = _touched(sketch, region)
     for number, stroke in enumerate(sketch.strokes):
-        if not touched[number]:
-            if not within:
-                yield Piece(stroke, number, False, False)
-            continue
-        points, is_crossing = _with_crossings(stroke.astype(np.float64), region)
-        middles = (points[:-1] + points[1:]) / 2 if len(points) > 1 else points
-        wanted = region.contains(middles) == within
-        edges = np.flatnonzero(np.diff(wanted.astype(np.int8), prepend=0, append=0))
-        for start, stop in edges.reshape(-1, 2).tolist():
-            there = np.arange(start, min(stop + 1, len(points)))
-            # Where two shapes of the region overlap, their borders cross lines that are not cut there.
-            kept = ~is_crossing[there] | (there == there[0]) | (there == there[-1])
-            yield Piece(points[there[kept]].astype(np.float32), number, start > 0, stop < len(middles))
+        if touched[number]:
+            yield from _cut(Piece(stroke, number, False, False), region, within)
+        elif not within:
+            yield Piece(stroke, number, False, False)
+
+
+def _cut(whole: Piece, region: Region, within: bool, passes: int = MAX_PASSES) -> Iterator[Piece]:
+    """The parts of a piece on one side of the border.
+
+    A new end is rounded to single precision, and may then lie a little beyond the border; of a line that runs along
+    the border that is a long way. So parts are cut again until they stay as they are.
+    """
+    points, is_crossing = _with_crossings(whole.points.astype(np.float64), region)
+    middles = (points[:-1] + points[1:]) / 2 if len(points) > 1 else points
+    wanted = region.contains(middles) == within
+    if wanted.all():  # also where borders inside of the region are crossed
+        yield whole
+        return
+    edges = np.flatnonzero(np.diff(wanted.astype(np.int8), prepend=0, append=0))
+    for start, stop in edges.reshape(-1, 2).tolist():
+        there = np.arange(start, min(stop + 1, len(points)))
+        # Where two shapes of the region overlap, their borders cross lines that are not cut there.
+        kept = ~is_crossing[there] | (there == there[0]) | (there == there[-1])
+        cut_start, cut_end = start > 0 or whole.cut_start, stop < len(middles) or whole.cut_end
+        part = Piece(points[there[kept]].astype(np.float32), whole.stroke, cut_start, cut_end)
+        if passes and len(part.points) > 1:
+            yield from _cut(part, region, within, passes - 1)
+        else:
+            yield part
 
 
 def _touched(sketch: Sketch, region: Region) -> Flags:
@@ -194,22 +211,24 @@ def _with_crossings(stroke: Doubles, region: Region) -> tuple[Doubles, Flags]:
 def _crossings(stroke: Doubles, way: Doubles, region: Region) -> Iterator[Doubles]:
     """Where segments cross the border: number of the segment plus the share of the way along it.
 
-    A crossing within the tolerance of an end of its segment is that end.
+    Where an end of the segment lies on the edge, to the tolerance, there is nothing to cut: a line that was cut there,
+    and whose end was rounded, is not cut again.
     """
     start, stop = region.edges
     border = stop - start
-    length = np.hypot(way[:, 0], way[:, 1])
+    slack = region.tolerance * np.hypot(border[:, 0], border[:, 1])
     rows = max(PAIRS // len(start), 1)
     for first in range(0, len(way), rows):
         part = slice(first, first + rows)
         offset = start - stroke[:-1][part, None]  # (m, e, 2)
         across = _cross(way[part, None], border)  # (m, e)
+        from_start = _cross(offset, border)  # (m, e) distances of the segment's ends from the edge, times its length
+        from_stop = across - from_start
         with np.errstate(divide="ignore", invalid="ignore"):
-            along = _cross(offset, border) / across
+            along = from_start / across
             on_edge = _cross(offset, way[part, None]) / across
-            walked = along * length[part, None]
-            crossed = (on_edge >= 0) & (on_edge <= 1)
-            crossed &= (walked > region.tolerance) & (length[part, None] - walked > region.tolerance)
+            crossed = (along > 0) & (along < 1) & (on_edge >= -ON_BORDER) & (on_edge <= 1 + ON_BORDER)
+        crossed &= (np.abs(from_start) > slack) & (np.abs(from_stop) > slack)
         segment, edge = np.nonzero(crossed)
         yield first + segment + along[segment, edge]
 

@@ -40,8 +40,11 @@ class Sketch:
     parts: tuple[str, ...] = field(default=())  # the part each stroke shows ("wheel"), or empty if not known
 
     def __post_init__(self) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):  # what does not fit becomes infinite and is refused below
-            points = np.ascontiguousarray(self.points, dtype=np.float32)
+        points = self.points
+        if getattr(points, "dtype", None) != np.float32:
+            with np.errstate(over="ignore", invalid="ignore"):  # what does not fit becomes infinite, refused below
+                points = np.asarray(points, dtype=np.float32)
+        points = np.ascontiguousarray(points)
         lengths = np.ascontiguousarray(self.lengths, dtype=np.int64)
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "lengths", lengths)
@@ -50,8 +53,9 @@ class Sketch:
             raise UserError(f"{who}: points must be an array of (x, y) rows, got shape {points.shape}")
         if len(lengths) == 0 or len(points) == 0:
             raise UserError(f"{who} is empty: it needs at least one stroke with one point")
-        if (lengths < 1).any() or int(lengths.sum()) != len(points):
-            raise UserError(f"{who}: stroke lengths {lengths.tolist()} do not add up to {len(points)} points")
+        counts = lengths.tolist()  # for a few strokes, as most drawings have, much faster than numpy
+        if min(counts) < 1 or sum(counts) != len(points):
+            raise UserError(f"{who}: stroke lengths {counts[:10]} do not add up to {len(points)} points")
         if len(points) > MAX_POINTS_READ:
             raise UserError(f"{who} has {len(points)} points; more than {MAX_POINTS_READ} is not read: simplify it")
         if not np.isfinite(points).all():
@@ -123,11 +127,14 @@ def from_stroke3(rows: ArrayLike, **about: Any) -> Sketch:
 
 
 def _from_offsets(offsets: Doubles, lift: Doubles, about: dict[str, Any]) -> Sketch:
-    lifts = np.flatnonzero(lift[:-1] > 0.5) + 1
-    ends = np.append(lifts, len(lift)) if len(lift) else np.empty(0, np.int64)
+    lifted = lift > 0.5
+    lifted[-1:] = True
+    ends = np.flatnonzero(lifted) + 1
+    lengths = ends.copy()
+    lengths[1:] -= ends[:-1]
     with np.errstate(over="ignore", invalid="ignore"):  # Sketch says what is wrong with infinite points
-        points = np.cumsum(offsets, axis=0).astype(np.float32)
-    return Sketch(points, np.diff(ends, prepend=0), **about)
+        points = offsets.cumsum(axis=0).astype(np.float32)
+    return Sketch(points, lengths, **about)
 
 
 def to_stroke5(sketch: Sketch, length: int | None = None) -> Doubles:

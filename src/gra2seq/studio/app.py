@@ -17,10 +17,11 @@ from starlette.concurrency import run_in_threadpool
 
 import gra2seq
 from gra2seq.data.doodles import CATEGORIES, doodle
+from gra2seq.formats.svg import read_svg
+from gra2seq.formats.tracing import read_picture
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.simplify import simplify_in_place
 from gra2seq.sketch.strokes import Floats
-from gra2seq.sketch.svg import read_svg
 from gra2seq.studio import schemas
 from gra2seq.studio.batching import answers
 from gra2seq.studio.engine import DrawKey, Drawn, Engine, plain_strokes
@@ -191,10 +192,10 @@ async def surprise(
 
 @router.post("/read")
 async def read(body: schemas.ReadIn) -> dict[str, Any]:
-    """The strokes of an SVG file. A drawing with very many points is simplified."""
+    """The strokes of an SVG file, or traced from a picture. A drawing with very many points is simplified."""
 
     def strokes() -> list[list[list[float]]]:
-        sketch = read_svg(body.svg.encode("utf-8", "replace"))
+        sketch = read_svg(body.svg.encode("utf-8", "replace")) if body.svg else read_picture(body.picture or b"")
         if len(sketch) > MAX_POINTS // 4:
             sketch = simplify_in_place(sketch)
         check_count("points", len(sketch), MAX_POINTS)

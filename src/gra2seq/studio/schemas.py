@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, model_validator
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.damage import Damage, lose
@@ -125,6 +125,13 @@ class SearchIn(DamagedIn):
 
 
 class ReadIn(Request):
-    """The text of an SVG file."""
+    """The text of an SVG file, or a PNG or JPEG picture in base64."""
 
-    svg: Annotated[str, Field(min_length=1)]
+    svg: str | None = None
+    picture: Base64Bytes | None = None
+
+    @model_validator(mode="after")
+    def one_of_both(self) -> Self:
+        if bool(self.svg) == bool(self.picture):
+            raise ValueError("give either svg or picture")
+        return self

@@ -48,8 +48,11 @@ def atomic_write(path: str | Path, backup: Path | None = None) -> Iterator[Path]
         target.parent.mkdir(parents=True, exist_ok=True)
     with scratch_folder(target) as scratch, readable_os_errors(path):
         temporary = scratch / target.name
+        temporary.touch()
+        mode = temporary.stat().st_mode & 0o777  # that of any new file; safetensors writes files of mode 600
         yield temporary
         _flush(temporary)
+        temporary.chmod(mode)
         if backup is not None and target.exists():
             _link(target, scratch / "backup")
             (scratch / "backup").replace(backup)
@@ -58,13 +61,20 @@ def atomic_write(path: str | Path, backup: Path | None = None) -> Iterator[Path]
 
 
 @contextmanager
-def atomic_folder(path: str | Path) -> Iterator[Path]:
-    """As `atomic_write`, for a folder: `path` must not exist yet and appears complete or not at all."""
+def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
+    """As `atomic_write`, for a folder: it appears complete or not at all.
+
+    Without `replace`, `path` must not exist yet. With it, an old folder is called `path.old` for the moment between two
+    renames; if the process is killed in that moment, the next call gives it its name back.
+    """
     path = Path(path)
-    if os.path.lexists(path):
-        raise UserError(f"{path} exists already: name another folder or remove it first")
+    old = path.with_name(f"{path.name}.old")
     with readable_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        if replace and old.is_dir() and not path.exists():
+            old.rename(path)
+    if os.path.lexists(path) and not (replace and path.is_dir() and not path.is_symlink()):
+        raise UserError(f"{path} exists already: name another folder or remove it first")
     with scratch_folder(path) as scratch, readable_os_errors(path):
         temporary = scratch / path.name
         temporary.mkdir()
@@ -72,8 +82,13 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
         for file in temporary.rglob("*"):
             if file.is_file():
                 _flush(file)
+        if path.exists():
+            shutil.rmtree(old, ignore_errors=True)
+            path.rename(old)
         temporary.rename(path)
         _flush_folder(path.parent)
+        if replace:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager

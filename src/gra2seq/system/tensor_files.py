@@ -18,7 +18,8 @@ from gra2seq.errors import UserError
 from gra2seq.system.atomic_files import atomic_write
 from gra2seq.system.json_files import parse_json
 
-STATE, CHECKSUM, FORMAT = "state", "checksum", "format"  # keys of the file's metadata; others write the last one
+# Keys of the metadata: JSON and checksum on two lines of one entry, as entries are written in any order; others' own.
+STATE, FORMAT = "state", "format"
 MAX_HEADER = 4_000_000  # bytes; the largest model here has 0.1 MB
 
 Shape = tuple[int, ...]
@@ -31,7 +32,7 @@ def save_tensors(
     arrays = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(dict(state))
     with atomic_write(path, backup) as temporary:
-        save_file(arrays, temporary, {STATE: text, CHECKSUM: _checksum(arrays, text)})
+        save_file(arrays, temporary, {STATE: f"{text}\n{_checksum(arrays, text)}"})
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -39,8 +40,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     state = read_state(path)
     with _readable(path):
         tensors = load_file(path)
-        metadata = _metadata(path)
-        if CHECKSUM in metadata and metadata[CHECKSUM] != _checksum(tensors, metadata.get(STATE, "{}")):
+        text, _, checksum = _metadata(path).get(STATE, "{}").partition("\n")
+        if checksum and checksum != _checksum(tensors, text):
             raise ValueError("its checksum does not match")
     return tensors, state
 
@@ -48,7 +49,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def read_state(path: Path) -> dict[str, Any]:
     """The JSON object of a file, without its tensors."""
     with _readable(path):
-        state = parse_json(_metadata(path).get(STATE, "{}"), infinity=True)
+        state = parse_json(_metadata(path).get(STATE, "{}").partition("\n")[0], infinity=True)
         if not isinstance(state, dict):
             raise ValueError("its state is not a JSON object")
     return state
@@ -66,7 +67,7 @@ def _metadata(path: Path) -> dict[str, str]:
     _check_header(path)
     with safe_open(path, framework="pt") as file:
         metadata: dict[str, str] = file.metadata() or {}
-    unknown = metadata.keys() - {STATE, CHECKSUM, FORMAT}
+    unknown = metadata.keys() - {STATE, FORMAT}
     if unknown:
         raise ValueError(f"unknown metadata {min(unknown)[:40]!r}")
     return metadata

@@ -11,7 +11,7 @@ from gra2seq.data.batches import generator
 from gra2seq.model import Model
 from gra2seq.sketch.canvas import Canvas, draw, grey_view
 from gra2seq.sketch.damage import Damage
-from gra2seq.sketch.picture import PAPER, Picture, contact_sheet, write_png
+from gra2seq.sketch.render import BLANK_VALUE, Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
 
 TITLES = ("original", "damaged", "healed", "redrawn")
@@ -31,4 +31,4 @@ def write_gallery(path: Path, model: Model, sketches: Sequence[Sketch], seed: in
 
 def damaged_picture(damage: Damage, canvas: Canvas, size: int = 256) -> Picture:
     """The canvas that the encoder sees, black on white."""
-    return np.asarray(PAPER - grey_view(draw(damage, canvas), canvas, size), np.uint8)
+    return np.asarray(BLANK_VALUE - grey_view(draw(damage, canvas), canvas, size), np.uint8)

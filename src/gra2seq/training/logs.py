@@ -47,8 +47,9 @@ class Logs:
             self.files[name].flush()
 
     def _board(self, group: str, step: int, values: dict[str, float]) -> None:
-        for key, value in values.items():
-            self.board.add_scalar(f"{group}/{key}", value, step)
+        with readable_os_errors(self.run / "tensorboard"):
+            for key, value in values.items():
+                self.board.add_scalar(f"{group}/{key}", value, step)
 
     def __enter__(self) -> Logs:
         return self

@@ -37,6 +37,7 @@ from gra2seq.training.checkpoint import Progress
 from gra2seq.training.logs import Logs
 from gra2seq.training.objectives import OBJECTIVES
 from gra2seq.training.optimise import BETAS, EPSILON, check_finite, clip, learning_rate
+from gra2seq.training.reader import NO_READER, load_reader
 from gra2seq.training.report import Clock, Report, Watch, is_finished, reached_limit, seconds_left
 from gra2seq.training.run_lock import lock_run
 from gra2seq.training.stopping import Stopping
@@ -106,6 +107,8 @@ class Trainer:
         fabric.barrier()  # the last checkpoint is sound, or replaced by the one before it
         begun = resume and (self.run / checkpoint.LAST).exists()  # else it was stopped before its first checkpoint
         self.dataset = self._start_from(dataset, begun)
+        if self.training.reader not in ("", NO_READER) and not begun:  # else it is in the checkpoint
+            load_reader(self.network, self.training.reader)
         objective = OBJECTIVES[self.training.objective](self.network)
         self.average = Average(self.network, self.training.average) if self.training.average else None
         if resume:

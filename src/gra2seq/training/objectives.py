@@ -26,7 +26,7 @@ class Reconstruct(nn.Module):
 
 
 class RepairCodes(nn.Module):
-    """The code repair learns to turn the codes of damaged drawings into those of the intact ones; all else is frozen."""
+    """The code repair learns to turn codes of damaged drawings into those of intact ones; all else is frozen."""
 
     def __init__(self, network: SketchModel) -> None:
         super().__init__()

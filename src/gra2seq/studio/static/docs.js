@@ -11,7 +11,7 @@ const place = box("docs");
 for (const [path, methods] of Object.entries(document_.paths)) {
   for (const [method, about] of Object.entries(/** @type {Record<string, any>} */ (methods))) {
     const section = make("section", { className: "endpoint" });
-    section.append(make("h2", { text: `${method.toUpperCase()} ${path}` }), make("p", { text: about.description ?? "" }));
+    section.append(make("h2", { text: `${method.toUpperCase()} ${path}` }), prose(about.description ?? ""));
     const body = about.requestBody?.content?.["application/json"]?.schema;
     if (body) section.append(fields(body));
     const parameters = about.parameters ?? [];
@@ -19,6 +19,14 @@ for (const [path, methods] of Object.entries(document_.paths)) {
     section.append(make("p", { className: "hint", text: `Answers: ${Object.keys(about.responses).join(", ")}` }));
     place.append(section);
   }
+}
+
+/** A paragraph in which `names` are set as code. @param {string} text @returns {HTMLElement} */
+function prose(text) {
+  const parts = text.split("`").map((part, number) => (number % 2 ? make("code", { text: part }) : part));
+  const paragraph = make("p");
+  paragraph.append(...parts);
+  return paragraph;
 }
 
 /** The fields of a request as a table. @param {Schema} schema @returns {HTMLElement} */

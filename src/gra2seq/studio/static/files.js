@@ -11,6 +11,7 @@ const MARK = "data-gra2seq-page"; // in SVG of this page: its units are those of
 const PEN = 5;
 const SECONDS_PER_UNIT = 1 / 700;
 const PNG_SIDE = 1024;
+const PICTURE_SIDE = 1200; // px of a picture that is traced
 
 /** @param {Stroke} stroke @returns {string} the path of a stroke; a dot is a line to itself */
 const pathOf = (stroke) => `M${(stroke.length > 1 ? stroke : [stroke[0], stroke[0]]).map((point) => point.join(" ")).join("L")}`;
@@ -79,6 +80,28 @@ export async function fromText(text) {
   }
   if (begins.startsWith("{") || begins.startsWith("[")) return fromNdjson(begins);
   throw new Error("this is neither SVG nor QuickDraw's ndjson");
+}
+
+/**
+ * The lines of a drawing in a picture, traced by the service. The picture is scaled down here: it need not be large.
+ * @param {Blob} file
+ * @returns {Promise<Stroke[]>}
+ */
+export async function fromPicture(file) {
+  const image = await createImageBitmap(file).catch(() => {
+    throw new Error("this picture is damaged, or of a kind that is not known");
+  });
+  const scale = Math.min(PICTURE_SIDE / Math.max(image.width, image.height), 1);
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(Math.round(image.width * scale), 1);
+  canvas.height = Math.max(Math.round(image.height * scale), 1);
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  context.fillStyle = "white";
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(image, 0, 0, canvas.width, canvas.height);
+  const picture = canvas.toDataURL("image/jpeg", 0.9).split(",")[1];
+  const { strokes } = await call("read", { picture });
+  return fitted(strokes);
 }
 
 /** @param {string} text the first line counts @returns {Stroke[]} */

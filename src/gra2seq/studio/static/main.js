@@ -3,7 +3,7 @@
 import { Watch, call } from "./api.js";
 import { Board } from "./board.js";
 import { box, button, element, input, settled, toast } from "./dom.js";
-import { download, fromText, toAnimatedSvg, toNdjson, toPng, toSvg } from "./files.js";
+import { download, fromPicture, fromText, toAnimatedSvg, toNdjson, toPng, toSvg } from "./files.js";
 import { Find } from "./find.js";
 import { emptyRegion, fitted, isEmpty, visibleStrokes } from "./geometry.js";
 import { listen } from "./keys.js";
@@ -65,10 +65,10 @@ async function surprise() {
   }
 }
 
-/** @param {string} text */
-async function bringIn(text) {
+/** @param {Promise<import("./types.js").Stroke[]>} drawing */
+async function bringIn(drawing) {
   try {
-    paper.put(await fromText(text));
+    paper.put(await drawing);
   } catch (error) {
     toast(`It could not be read: ${/** @type {Error} */ (error).message}`);
   }
@@ -77,9 +77,9 @@ async function bringIn(text) {
 /** @param {File | undefined | null} file */
 async function openFile(file) {
   if (!file) return;
-  if (file.size > MAX_FILE) toast("This file is too large: at most 0.9 MB are read.");
-  else if (/^image\/(png|jpe?g|webp)/.test(file.type)) toast("Photographs cannot be read: open an SVG or ndjson file.");
-  else await bringIn(await file.text());
+  if (/^image\/(png|jpe?g|webp)/.test(file.type)) await bringIn(fromPicture(file));
+  else if (file.size > MAX_FILE) toast("This file is too large: at most 0.9 MB are read.");
+  else await bringIn(file.text().then(fromText));
 }
 
 /** @param {string} kind svg, png, animation, ndjson or link */
@@ -209,7 +209,7 @@ addEventListener("paste", (event) => {
   const text = event.clipboardData?.getData("text/plain") ?? "";
   const file = event.clipboardData?.files[0];
   if (file) openFile(file);
-  else if (/^\s*[<{[]/.test(text)) bringIn(text);
+  else if (/^\s*[<{[]/.test(text)) bringIn(fromText(text));
 });
 addEventListener("dragover", (event) => {
   event.preventDefault();

@@ -1,0 +1,288 @@
+"""Commands that measure how good a model is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gra2seq.cli.common import (
+    AsJson,
+    BestOf,
+    Candidates,
+    GoodEnough,
+    KeepLines,
+    Repair,
+    RunFolder,
+    Untrained,
+    app,
+    model_or_fresh,
+    say,
+    sources,
+)
+from gra2seq.errors import UserError
+from gra2seq.system.atomic_files import check_folder
+
+if TYPE_CHECKING:
+    from gra2seq.config import DrawingConfig, RunConfig
+    from gra2seq.evaluation.equal_terms import Display
+    from gra2seq.evaluation.protocol import Terms
+    from gra2seq.model import Model
+
+Masks = Annotated[list[float] | None, typer.Option(help="Probabilities that a patch is masked: --mask 0 0.1 0.3")]
+Seeds = Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")]
+JudgeRun = Annotated[
+    Path | None, typer.Option(help="For Rec: run of a sketch-a-net on the same categories, or one by name: open8.")
+]
+Jobs = Annotated[int, typer.Option(min=1, help="Train so many at once, each on its share of the cores.")]
+Draw = Annotated[str, typer.Option(help="What a drawing sees: its code alone, or the visible ink too (guided).")]
+
+
+@app.command()
+def evaluate(
+    run: RunFolder = None,
+    source: Annotated[list[str] | None, typer.Option("--data", help="Files, a folder or a store of drawings.")] = None,
+    name: Annotated[str | None, typer.Option("--set", help="A named set of the data: DS1-small, OPEN8, …")] = None,
+    split: Annotated[str, typer.Option(help="train, valid or test")] = "test",
+    mask: Masks = None,
+    square: Annotated[
+        list[float] | None,
+        typer.Option(help="Instead of masks: a square of this share of the longer side is lost, anywhere; repeatable."),
+    ] = None,
+    seeds: Seeds = 1,
+    judge: JudgeRun = None,
+    draw: Annotated[
+        str | None, typer.Option(help="What a drawing sees: code, or guided by the visible ink. Default: the model's.")
+    ] = None,
+    best_of: BestOf = None,
+    good_enough: GoodEnough = None,
+    candidates: Candidates = None,
+    keep_lines: KeepLines = None,
+    repair: Repair = None,
+    pen_temperature: Annotated[
+        float | None, typer.Option(min=0, help="Lowest temperature of the pen's states. Default: the model's.")
+    ] = None,
+    direction: Annotated[str, typer.Option(help="Which sketch queries in Ret: redrawn or original.")] = "redrawn",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for tables and sheets; default: evaluation/ in the run."),
+    ] = None,
+    sheet_size: Annotated[int, typer.Option(min=1, help="Sketches of a sheet, evenly spread over the split.")] = 10,
+    fresh: Untrained = False,
+    preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
+    seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Rec, Ret and Chamfer distance of a model: the rows of the paper's Tables 1 and 2."""
+    from gra2seq.data.datasets import open_dataset
+    from gra2seq.evaluation.galleries import write_galleries
+    from gra2seq.evaluation.protocol import Terms, outcomes, row_of, write_tables
+    from gra2seq.evaluation.tables import to_markdown
+    from gra2seq.training.progress import counting
+
+    dataset = open_dataset(sources(source), name=name)
+    model, title = model_or_fresh(run, preset, seed, dataset.scale, fresh)
+    options = {"best_of": best_of, "good_enough": good_enough, "candidates": candidates, "keep_lines": keep_lines}
+    options |= {"repair": repair, "min_pen_temperature": pen_temperature}
+    changes = {key: value for key, value in options.items() if value is not None}
+    model = model.with_drawing(_drawing(model, draw, changes))
+    folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)
+    if folder:
+        check_folder(folder)
+    masks = mask or ([] if square else [0.0, 0.1, 0.3])
+    terms = Terms(split, masks, square or [], range(seeds), _judge(judge), direction)
+    with counting(say) as progress:
+        found = outcomes(model, dataset, terms, folder / "kept" if folder else None, progress)
+        rows = [row_of(title, model, dataset, terms, outcome) for outcome in found]
+        if folder:
+            stem = _stem(dataset.name, terms, {**({"draw": draw} if draw else {}), **changes})
+            write_tables(rows, folder, stem)
+            write_galleries(model, dataset, folder, stem, terms, sheet_size, progress)
+    if folder:
+        say.print(f"The tables and sheets are in {folder}")
+    print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
+
+
+def _drawing(model: Model, draw: str | None, changes: dict[str, Any]) -> DrawingConfig:
+    """The way of drawing: the model's own or that of --draw, with single options changed."""
+    from gra2seq.evaluation.protocol import drawing_mode
+
+    drawing = model.drawing if draw is None else drawing_mode(model.drawing, draw)
+    drawing = model.changed_drawing(drawing, changes)
+    if draw == "code" and drawing.guided:
+        raise UserError("--draw code makes one drawing from the code: leave out --best-of and --candidates")
+    return drawing
+
+
+def _stem(data: str, terms: Terms, changes: dict[str, Any]) -> str:
+    """Name of the files of an evaluation: other data, damage or ways of drawing have files of their own."""
+    words = [data, terms.split, *([] if terms.direction == "redrawn" else ["original-queries"])]
+    words += ["squares"] if terms.squares else []
+    return "-".join([*words, *(f"{name}-{value}" for name, value in changes.items())])
+
+
+def _judge(path: Path | None) -> Any:
+    from gra2seq.evaluation.judge import load_judge
+
+    return load_judge(path) if path else None
+
+
+def _display() -> Display:
+    """Progress of trainings and evaluations on the terminal."""
+    from gra2seq.evaluation.equal_terms import Display
+    from gra2seq.training.progress import counting, show, show_all
+
+    return Display(
+        lambda config: show(say, config),
+        lambda: show_all(say),
+        lambda: counting(say),
+        lambda text: say.print(text, style="bold"),
+    )
+
+
+def _terms(mask: list[float] | None, seeds: int, judge: Path | None) -> Terms:
+    from gra2seq.evaluation.protocol import Terms
+
+    return Terms(masks=mask or [0.0, 0.1, 0.3], seeds=range(seeds), judge=_judge(judge))
+
+
+@app.command()
+def ablate(
+    config: Annotated[Path, typer.Argument(help="A YAML file of configs/.")],
+    changes: Annotated[list[str] | None, typer.Argument(help="name=value …; run=FOLDER holds the runs")] = None,
+    train_seeds: Annotated[int, typer.Option(min=1, help="Train every variant so often, with another seed.")] = 1,
+    mask: Masks = None,
+    seeds: Seeds = 1,
+    judge: JudgeRun = None,
+    draw: Draw = "code",
+    jobs: Jobs = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Synonymous links against random ones and none, clustering on against off: the paper's Tables 3 and 4."""
+    from gra2seq.config import read_config
+    from gra2seq.evaluation import ablate as ablation
+    from gra2seq.training.loop import Stopped
+    from gra2seq.training.manifest import rank
+
+    whole = read_config(config, changes or [])
+    terms = _terms(mask, seeds, judge)
+    try:
+        found = ablation.ablate(whole, terms, train_seeds=train_seeds, draw=draw, jobs=jobs, display=_display())
+    except Stopped as stop:
+        say.print(f"{stop} (the same command goes on)")
+        raise typer.Exit(130) from None
+    if rank() != 0:  # of several processes one answers
+        return
+    ablation.write_ablation(found, Path(whole.run))
+    print(json.dumps(ablation.as_json(found), allow_nan=False) if as_json else ablation.in_words(found))
+
+
+@app.command()
+def compare(
+    config: Annotated[Path, typer.Argument(help="A YAML file of configs/: data, preset, budget.")],
+    changes: Annotated[list[str] | None, typer.Argument(help="name=value …; run=FOLDER holds a run a system")] = None,
+    systems: Annotated[list[str] | None, typer.Option(help="--systems sketch-rnn song …; default: all eleven")] = None,
+    mask: Masks = None,
+    seeds: Seeds = 1,
+    judge: JudgeRun = None,
+    draw: Draw = "code",
+    jobs: Jobs = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Train and judge all systems alike: the paper's Tables 1 and 2, with ours and its figures side by side."""
+    from gra2seq.config import read_config
+    from gra2seq.config.systems import SYSTEMS
+    from gra2seq.evaluation import comparison_files as files
+    from gra2seq.evaluation.compare import compare as run_comparison
+    from gra2seq.training.loop import Stopped
+    from gra2seq.training.manifest import rank
+
+    whole = read_config(config, changes or [])
+    folder = Path(whole.run)
+
+    def config_of(name: str) -> RunConfig:
+        return read_config(config, [*(changes or []), f"model={name}", f"run={folder / name}"])
+
+    try:
+        found = run_comparison(
+            config_of,
+            systems or list(SYSTEMS),
+            _terms(mask, seeds, judge),
+            draw=draw,
+            jobs=jobs,
+            display=_display(),
+            done=lambda found: files.write_comparison(found, folder) if rank() == 0 else None,
+        )
+    except Stopped as stop:
+        say.print(f"{stop} (the same command goes on)")
+        raise typer.Exit(130) from None
+    if rank() != 0:
+        return
+    failed = [one.system for one in found if one.error]
+    found = files.with_earlier(found, folder)
+    print(json.dumps(files.as_json(found), allow_nan=False) if as_json else files.comparison(found))
+    _write_pictures([one.system for one in found if not one.error], whole, draw)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _write_pictures(systems: list[str], whole: RunConfig, draw: str) -> None:
+    """The wall of healed drawings and the learning curves of the systems that are trained."""
+    from gra2seq.evaluation import comparison_files as files
+    from gra2seq.evaluation.equal_terms import dataset_of
+    from gra2seq.evaluation.protocol import drawing_mode
+    from gra2seq.folder import load
+
+    if not systems:
+        return
+    folder = Path(whole.run)
+    drawing = drawing_mode(whole.drawing, draw)
+    models = {name: load(folder / name).with_drawing(drawing) for name in systems}
+    files.write_wall(models, dataset_of(whole), folder / files.WALL)
+    files.draw_curves({name: folder / name for name in systems}, whole.training.batch, folder / files.CURVES)
+
+
+@app.command()
+def synonyms(
+    run: RunFolder = None,
+    source: Annotated[
+        list[str] | None, typer.Option("--data", help="Drawings with part labels, or doodles:1000.")
+    ] = None,
+    links: Annotated[list[str] | None, typer.Option(help="Link rules; default: all four.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many sketches of each file.")] = 1000,
+    most: Annotated[
+        int | None, typer.Option(min=1, help="At most so many in all, spread evenly over those of --limit.")
+    ] = None,
+    fresh: Untrained = False,
+    preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
+    seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Do links join patches that show the same part? The share of links that do, against chance."""
+    from gra2seq.data.info import labelled
+    from gra2seq.evaluation.galleries import spread
+    from gra2seq.evaluation.synonyms import PROXIMITIES
+    from gra2seq.evaluation.synonyms import synonyms as count
+    from gra2seq.training.progress import counting
+
+    sketches = labelled(sources(source), limit)
+    if most is not None:
+        sketches = [sketches[number] for number in spread(len(sketches), most)]
+    say.print(f"{len(sketches)} sketches are counted (--limit {limit} of each source)")
+    model, _ = model_or_fresh(run, preset, seed, 30.0, fresh)
+    with counting(say) as progress:
+        rows = count(
+            model, sketches, tuple(links or PROXIMITIES), lambda done: progress("sketches", done, len(sketches))
+        )
+    if as_json:
+        print(json.dumps({"rows": rows}))
+        return
+    for row in rows:
+        rates = "  ".join(f"{name} {_share(row[name])}" for name in ("rate", "rate_far", "chance", "chance_far"))
+        print(f"{row['category']:>24}  {row['links']:<11} {rates}  {row['edges']} links")
+
+
+def _share(value: float | None) -> str:
+    return "    -" if value is None else f"{value:5.3f}"

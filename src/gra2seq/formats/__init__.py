@@ -1,0 +1,1 @@
+"""Drawings in files: one module for each format."""

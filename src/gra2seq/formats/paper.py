@@ -1,0 +1,143 @@
+"""Which pixels of a picture are ink: on a clean page, or on paper with shadows, noise and printed rulings.
+
+The picture becomes a map of contrast, 0 on the page and about 1 on the lines, by dividing out the light on the page.
+Rulings fainter than the ink are taken away (`rulings.py`); what stands out against the noise is ink.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from gra2seq.errors import UserError
+from gra2seq.formats.raster import Grey, Picture
+from gra2seq.formats.rulings import without_rulings
+from gra2seq.formats.skeleton import Mask
+
+Contrast = NDArray[np.float32]  # (height, width)
+
+FLAT_SPREAD = 4  # grey values around the median that an evenly lit page takes up
+FLAT_SHARE = 0.5  # of the pixels lie within that spread if the light is even
+WINDOW = 1 / 30  # of the longer side: in uneven light, wider dark areas are table or shadow, not ink
+MIN_WINDOW = 21  # px
+DARKEST_PAGE = 0.48  # of its brightest parts: wide areas at the border that are darker are no page
+DARK = 60  # grey up to which a page counts as black: contrast is not measured against less
+MIN_CONTRAST = 0.1  # of the page's brightness: what is fainter is not ink
+NOISE_FACTOR = 4.0  # standard deviations of the noise by which ink stands out
+NOISY = 2.0  # grey values, standard deviation from which on a picture is smoothed
+BLUR = 1.0  # px, standard deviation of that smoothing
+PAGE_BLUR = 3.0  # px, the same before the brightness of the page is taken from its lightest pixels
+BLUR_GAIN = 0.28 / BLUR  # white noise that remains after it
+STRONG, WEAK = 0.5, 0.35  # of the ink's contrast: ink, and ink if it touches a strong pixel
+MAX_INK_SHARE = 0.75  # of the picture; more is no line drawing
+SPECK = 0.3  # squared line widths; smaller blots are dirt
+RULED_SPECK = 1.0  # the same where rulings were removed: pieces of them remain
+
+
+def ink_of(picture: Picture) -> Mask:
+    """Find the ink of a drawing, dark on light or light on dark; a `UserError` if there is none."""
+    seen = _contrast(picture.grey)
+    contrast = without_rulings(seen)
+    level = _line_level(contrast)
+    if level == 0:
+        raise _nothing(picture)
+    ink = _hysteresis(contrast, WEAK * level, max(STRONG * level, MIN_CONTRAST))
+    ink = _without_specks(ink, SPECK if contrast is seen else RULED_SPECK)
+    share = float(ink.mean())
+    if share == 0:
+        raise _nothing(picture)
+    if share > MAX_INK_SHARE:
+        raise UserError(
+            f"{picture.name} shows no line drawing: {share:.0%} of it is neither page nor thin line; "
+            "give a picture of lines on a page"
+        )
+    return ink
+
+
+def _line_level(contrast: Contrast) -> float:
+    """Typical contrast along the middle of the lines; 0 if there are none."""
+    ridge = contrast[(contrast >= MIN_CONTRAST) & (contrast >= cv2.dilate(contrast, np.ones((3, 3), np.uint8)))]
+    return float(np.median(ridge)) if ridge.size else 0.0
+
+
+def _contrast(grey: Grey) -> Contrast:
+    """How much darker than the page each pixel is, relative to the page; 0 where noise alone could be the reason."""
+    if _ink_is_light(grey):
+        grey = 255 - grey
+    noise = _noise(grey)
+    if noise >= NOISY:
+        grey = np.asarray(cv2.GaussianBlur(grey, (0, 0), BLUR), np.uint8)
+        noise *= BLUR_GAIN
+    median = float(np.median(grey))
+    if float((np.abs(grey.astype(np.float32) - median) <= FLAT_SPREAD).mean()) >= FLAT_SHARE:
+        flat = max(median, DARK)
+        return _above((median - grey.astype(np.float32)) / flat, NOISE_FACTOR * noise / flat)
+    smooth = np.asarray(cv2.GaussianBlur(grey, (0, 0), PAGE_BLUR), np.uint8) if noise >= NOISY * BLUR_GAIN else grey
+    window = max(MIN_WINDOW, round(max(grey.shape) * WINDOW)) | 1
+    # Repeating the border makes a strip of table along it wide enough to stay.
+    wider = cv2.copyMakeBorder(smooth, window, window, window, window, cv2.BORDER_REPLICATE)
+    closed = cv2.morphologyEx(wider, cv2.MORPH_CLOSE, np.ones((window, window), np.uint8))
+    page = closed[window:-window, window:-window].astype(np.float32)
+    bright: Contrast = np.maximum(page, np.float32(DARK))
+    contrast: Contrast = ((page - grey) / bright).astype(np.float32)
+    contrast -= np.float32(np.median(contrast))
+    contrast[_table(grey, DARKEST_PAGE * float(np.quantile(page, 0.9)), window // 2)] = 0
+    return _above(contrast, np.float32(NOISE_FACTOR * noise) / bright)
+
+
+def _table(grey: Grey, level: float, size: int) -> Mask:
+    """What lies around the page: wide areas at the border of the picture darker than `level`."""
+    _, label = cv2.connectedComponents((cv2.blur(grey, (size, size)) < level).astype(np.uint8), connectivity=8)
+    border = np.unique(np.concatenate([label[0], label[-1], label[:, 0], label[:, -1]]))
+    table = np.isin(label, border[border > 0]).astype(np.uint8)
+    mask: Mask = cv2.dilate(table, np.ones((2 * size + 1, 2 * size + 1), np.uint8)) > 0  # and the edge of the page
+    return mask
+
+
+def _above(contrast: Contrast, noise: NDArray[np.float32] | float) -> Contrast:
+    return np.where(contrast > noise, contrast, np.float32(0))
+
+
+def _ink_is_light(grey: Grey) -> bool:
+    """Whether lines are lighter than what is around them: then large deviations from the local mean are upwards."""
+    side = max(3, max(grey.shape) // 9) | 1
+    values = grey.astype(np.float32)
+    deviation = values - cv2.blur(values, (side, side))
+    return bool((deviation**3).sum() > 0)
+
+
+def _noise(grey: Grey) -> float:
+    """Standard deviation of the noise in grey values (Immerkaer 1996, with the median against lines)."""
+    mask = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32)
+    return float(np.median(np.abs(cv2.filter2D(grey, cv2.CV_32F, mask)))) / (6 * 0.6745)
+
+
+def _hysteresis(contrast: Contrast, weak: float, strong: float) -> Mask:
+    """Pixels above `weak` that hang together with one above `strong`."""
+    count, label = cv2.connectedComponents((contrast > weak).astype(np.uint8), connectivity=8)
+    kept = np.zeros(count, bool)
+    kept[label[contrast > strong]] = True
+    kept[0] = False
+    mask: Mask = kept[label]
+    return mask
+
+
+def _without_specks(ink: Mask, least: float) -> Mask:
+    """Drop blots smaller than `least` squared line widths: too small for a dot of this pen."""
+    reach = cv2.distanceTransform(ink.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_3)
+    middle = reach[ink & (reach >= cv2.dilate(reach, np.ones((3, 3), np.uint8)))]
+    width = 2 * float(np.median(middle)) - 1 if middle.size else 0.0
+    count, label, about, _ = cv2.connectedComponentsWithStats(ink.astype(np.uint8), connectivity=8)
+    kept = about[:, cv2.CC_STAT_AREA] >= least * width**2
+    kept[0] = False
+    mask: Mask = kept[label] if count > 1 else ink
+    return mask
+
+
+def _nothing(picture: Picture) -> UserError:
+    if float(np.median(picture.grey)) <= DARK:
+        return UserError(f"{picture.name} is black all over: no drawing is seen; take it again with more light")
+    return UserError(
+        f"{picture.name} shows no drawing: nothing stands out from the page; use a darker pen or more light"
+    )

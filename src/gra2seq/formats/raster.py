@@ -1,0 +1,107 @@
+"""PNG and JPEG files as grey pictures, upright and on white, whatever they hold: palette, 16 bit, alpha, EXIF rotation.
+
+A file is not trusted: the size that its header states is checked before a pixel is decoded.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import warnings
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from gra2seq.errors import UserError
+from gra2seq.formats.opening import read_bytes
+
+Grey = NDArray[np.uint8]  # (height, width), 0 black to 255 white
+
+MAX_BYTES = 100_000_000  # of a file
+MAX_PIXELS = 64_000_000  # a phone's largest pictures have 50 million
+MIN_SIDE = 8  # px; nobody draws on less
+FORMATS = ("PNG", "JPEG")
+LIGHT = 200  # mean grey of what is opaque, from which on it is taken for light ink on a dark page
+
+# What Pillow raises while it reads a damaged file.
+_DAMAGED = (OSError, SyntaxError, ValueError, EOFError, IndexError, KeyError, TypeError, struct.error, zlib.error)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A decoded picture and its name in messages."""
+
+    grey: Grey
+    name: str
+    remark: str = ""  # what the user should know about how it was read
+
+
+def read_grey(source: str | Path | bytes) -> Picture:
+    """Decode a PNG or JPEG, given as a path or as the bytes of the file."""
+    name = "the picture" if isinstance(source, bytes) else str(source)
+    data = source if isinstance(source, bytes) else read_bytes(source, MAX_BYTES)
+    if len(data) > MAX_BYTES:
+        raise UserError(f"{name} is larger than {MAX_BYTES / 1e6:.0f} MB: scale it down or compress it")
+    with _open(data, name) as image:
+        _check_size(image, name)
+        animated = image.format == "PNG" and getattr(image, "n_frames", 1) > 1
+        try:
+            image.seek(0)
+            image.load()
+            grey = _grey(_upright(image))
+        except _DAMAGED as error:
+            raise UserError(f"{name} is damaged or cut off ({error}): save or copy it again") from error
+    return Picture(grey, name, f"{name} is animated: only its first frame is read" if animated else "")
+
+
+def _open(data: bytes, name: str) -> Image.Image:
+    """The picture with its header read and nothing else."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Pillow's remarks on odd headers; on size `_check_size` says more
+            return Image.open(io.BytesIO(data), formats=FORMATS)
+    except Image.DecompressionBombError as error:
+        most = f"at most {MAX_PIXELS // 10**6} million pixels are read"
+        raise UserError(f"{name} states a size of hundreds of millions of pixels; {most}: scale it down") from error
+    except UnidentifiedImageError as error:
+        raise UserError(f"{name} is not a PNG or JPEG picture, or it is damaged: save it again as one") from error
+    except _DAMAGED as error:
+        raise UserError(f"{name} is damaged ({error}): save or copy it again") from error
+
+
+def _check_size(image: Image.Image, name: str) -> None:
+    width, height = image.size
+    if width * height > MAX_PIXELS:
+        raise UserError(
+            f"{name} has {width} x {height} pixels, {width * height / 1e6:.0f} million; "
+            f"at most {MAX_PIXELS // 10**6} million are read: scale it down"
+        )
+    if min(width, height) < MIN_SIDE:
+        raise UserError(f"{name} has {width} x {height} pixels: a drawing needs at least {MIN_SIDE} each way")
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """Turned as EXIF says; a damaged EXIF block says nothing."""
+    try:
+        return ImageOps.exif_transpose(image)
+    except _DAMAGED:
+        return image
+
+
+def _grey(image: Image.Image) -> Grey:
+    """One value a pixel. What is transparent shows a white page, or a black one behind light ink."""
+    if image.mode.startswith("I") or image.mode == "F":  # 16 or 32 bits
+        values = np.asarray(image, np.float64)
+        white = 65535.0 if values.max() > 4095 else max(float(values.max()), 1.0)  # some scanners use 10 or 12 bits
+        return np.rint(values * (255 / white)).clip(0, 255).astype(np.uint8)
+    if image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
+        both = np.asarray(image.convert("RGBA").convert("LA"), np.float64)
+        ink, opacity = both[..., 0], both[..., 1] / 255
+        shown = float((ink * opacity).sum()) / max(float(opacity.sum()), 1.0)
+        page = 0.0 if opacity.mean() < 0.5 and shown >= LIGHT else 255.0
+        return np.rint(ink * opacity + page * (1 - opacity)).astype(np.uint8)
+    return np.asarray(image.convert("L"), np.uint8)

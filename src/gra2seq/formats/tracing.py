@@ -1,0 +1,66 @@
+"""A drawing from a picture: a scan, a photo of paper or a screenshot becomes pen strokes.
+
+The ink is found (`paper.py`), thinned to lines (`skeleton.py`), joined to strokes (`joining.py`), put into the order in
+which people draw (`pen_order.py`) and simplified as QuickDraw's drawings are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from gra2seq.errors import UserError
+from gra2seq.formats.joining import strokes_of
+from gra2seq.formats.paper import ink_of
+from gra2seq.formats.pen_order import in_drawing_order
+from gra2seq.formats.raster import Picture, read_grey
+from gra2seq.formats.skeleton import skeleton_graph
+from gra2seq.sketch.simplify import SIDE, quickdraw_simplify
+from gra2seq.sketch.strokes import Sketch
+
+WORKING_SIDE = 1024  # px; larger pictures are scaled down: lines stay several pixels wide, and time is bounded
+EPSILON = 1.25  # of 255: finer than QuickDraw's 2, because thinning has already rounded off corners
+MAX_STROKES = 1000  # more is a photo of something else
+
+
+def read_picture(source: str | Path | bytes, report: Callable[[str], None] | None = None) -> Sketch:
+    """The drawing in a PNG or JPEG file (a path, or the file's bytes), in pixels of the upright picture, y downwards.
+
+    `report` receives a remark on how the file was read, such as that only the first frame was; without it the remark
+    is a Python warning. A picture without a drawing, or one that cannot be read, is a `UserError`.
+    """
+    picture = read_grey(source)
+    if picture.remark:
+        if report is None:
+            warnings.warn(picture.remark, UserWarning, stacklevel=2)
+        else:
+            report(picture.remark)
+    return trace(picture)
+
+
+def trace(picture: Picture) -> Sketch:
+    """The drawing in a decoded picture."""
+    height, width = picture.grey.shape
+    scale = min(1.0, WORKING_SIDE / max(height, width))
+    if scale < 1:
+        size = (max(1, round(width * scale)), max(1, round(height * scale)))
+        grey = np.asarray(cv2.resize(picture.grey, size, interpolation=cv2.INTER_AREA), np.uint8)
+        picture = Picture(grey, picture.name, picture.remark)
+    strokes = strokes_of(skeleton_graph(ink_of(picture)))
+    if len(strokes) > MAX_STROKES:
+        raise UserError(
+            f"{picture.name} shows no drawing: more than {MAX_STROKES} separate lines were found; "
+            "give a picture of a drawing on an empty page"
+        )
+    return _simplified(Sketch.from_strokes([(stroke + 0.5) / scale - 0.5 for stroke in in_drawing_order(strokes)]))
+
+
+def _simplified(sketch: Sketch) -> Sketch:
+    """As few points as QuickDraw's drawings have, where the drawing lies and in its own units."""
+    left, top, width, height = sketch.box
+    simple = quickdraw_simplify(sketch, EPSILON)
+    return simple.with_points(simple.points * (max(width, height) / SIDE) + (left, top))

@@ -1,0 +1,100 @@
+"""Infill decoding: the visible strokes stay, gaps are bridged, new lines stay inside of the lost region."""
+
+import numpy as np
+import pytest
+
+import gra2seq
+from gra2seq.data.doodles import doodles
+from gra2seq.drawing.infill_scene import Scene
+from gra2seq.evaluation.healing import MEETS, healed_region
+from gra2seq.sketch.damage import lose, square_hole
+from gra2seq.sketch.region import Region
+from gra2seq.sketch.strokes import Sketch
+
+SKETCHES = list(doodles(6, seed=8))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return gra2seq.load()
+
+
+def damaged(sketches=SKETCHES, side=0.4):
+    return [lose(one, Region.of_boxes([square_hole(one, (0.4, 0.6), (side, side))])) for one in sketches]
+
+
+def test_visible_strokes_stay_exactly_and_new_lines_stay_in_the_region(model):
+    damages = damaged()
+    for original, damage, healed in zip(SKETCHES, damages, model.heal_damages(damages, infill=6), strict=True):
+        visible = damage.visible
+        assert np.array_equal(healed.points[: len(visible)], visible.points)
+        assert np.array_equal(healed.lengths[: len(visible.lengths)], visible.lengths)
+        assert healed_region(original, damage, healed).outside == 0
+
+
+def test_gap_in_a_circle_is_closed(model):
+    turn = np.linspace(0, 2 * np.pi, 40)
+    circle = Sketch(np.c_[100 + 100 * np.cos(turn), 100 + 100 * np.sin(turn)], np.array([40]))
+    damage = lose(circle, Region.of_boxes([(150, 60, 80, 80)]))
+    (healed,) = model.heal_damages([damage], infill=16, seed=1)
+    found = healed_region(circle, damage, healed)
+    assert (found.ends, found.met) == (2, 2)
+    new = healed.strokes[len(damage.visible.lengths) :]
+    assert np.abs(np.hypot(*(np.concatenate(new) - 100).T) - 100).max() < 40, "near the circle"
+
+
+def test_same_seed_gives_the_same_drawing_alone_and_in_company(model):
+    damages = damaged()
+    together = model.heal_damages(damages, infill=4, seed=3)
+    alone = model.heal_damages(damages[2:3], infill=4, seed=3)[0]
+    assert np.array_equal(together[2].lengths, alone.lengths)
+    np.testing.assert_allclose(together[2].points, alone.points, atol=1e-2)
+    other = model.heal_damages(damages, infill=4, seed=4)
+    assert any(len(a) != len(b) or not np.allclose(a.points, b.points) for a, b in zip(together, other, strict=True))
+
+
+def test_several_samples_are_the_best_first(model):
+    for results in model.infills(damaged(), 3, model.changed_drawing(None, {"infill": 8, "seed": 1})):
+        assert len(results) == 3
+        assert [result.cost for result in results] == sorted(result.cost for result in results)
+
+
+def test_sampled_lines_begin_and_end_exactly_at_open_ends(model):
+    damages = damaged()
+    unit = model.preparation.scale / 255
+    drawing = model.changed_drawing(None, {"infill": 8, "seed": 1})
+    joined = 0
+    for damage, (result, *_) in zip(damages, model.infills(damages, 1, drawing), strict=True):
+        ends = Scene(damage, damage.visible, unit).ends * unit
+        meets = [
+            np.abs(ends - point).max(axis=1).min() < 1e-5 for line in result.lines for point in (line[0], line[-1])
+        ]
+        joined += sum(meets)
+        assert result.open_ends >= 0
+    assert joined > 0
+
+
+def test_complete_keeps_the_strokes_and_draws_on(model):
+    begun = [Sketch(one.points[: one.lengths[0]], one.lengths[:1]) for one in SKETCHES]
+    done = model.complete(begun, samples=2, seed=5)
+    assert len(done) == 2 * len(begun)
+    for number, one in enumerate(done):
+        start = begun[number // 2]
+        assert np.array_equal(one.points[: len(start)], start.points)
+    assert np.mean([len(one) > len(begun[number // 2]) for number, one in enumerate(done)]) > 0.7
+
+
+def test_drawing_without_a_gap_stays_as_it_is(model):
+    sketch = SKETCHES[0]
+    damage = lose(sketch, Region.of_boxes([(1e4, 1e4, 10, 10)]), frame=sketch.box)
+    (healed,) = model.heal_damages([damage], infill=2)
+    assert np.array_equal(healed.points, sketch.points)
+
+
+def test_open_ends_are_found_at_the_border_only():
+    sketch = Sketch.from_strokes([[(0, 0), (100, 0)], [(0, 50), (30, 50)]])
+    damage = lose(sketch, Region.of_boxes([(40, -10, 20, 20)]), frame=(0, 0, 100, 50))
+    scene = Scene(damage, damage.visible, 1.0)
+    ends = sorted(damage.denormalised(scene.ends).round(3).tolist())
+    assert ends == [[40, 0], [60, 0]]
+    assert MEETS > 0
