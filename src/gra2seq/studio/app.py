@@ -17,10 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 import gra2seq
 from gra2seq.data.doodles import CATEGORIES, doodle
-from gra2seq.formats.svg import read_svg
-from gra2seq.formats.tracing import read_picture
 from gra2seq.sketch.damage import Damage
-from gra2seq.sketch.simplify import simplify_in_place
 from gra2seq.sketch.strokes import Floats
 from gra2seq.studio import schemas
 from gra2seq.studio.batching import answers
@@ -30,7 +27,7 @@ from gra2seq.studio.gallery import Gallery
 from gra2seq.studio.graphs import graph_answer
 from gra2seq.studio.guard import Guard
 from gra2seq.studio.guess import Guesser
-from gra2seq.studio.limits import MAX_POINTS, MAX_SEED, BusyError, check_count
+from gra2seq.studio.limits import MAX_SEED, BusyError
 from gra2seq.studio.pages import static_files
 
 NDJSON = "application/x-ndjson"
@@ -193,15 +190,8 @@ async def surprise(
 @router.post("/read")
 async def read(body: schemas.ReadIn) -> dict[str, Any]:
     """The strokes of an SVG file, or traced from a picture. A drawing with very many points is simplified."""
-
-    def strokes() -> list[list[list[float]]]:
-        sketch = read_svg(body.svg.encode("utf-8", "replace")) if body.svg else read_picture(body.picture or b"")
-        if len(sketch) > MAX_POINTS // 4:
-            sketch = simplify_in_place(sketch)
-        check_count("points", len(sketch), MAX_POINTS)
-        return plain_strokes(sketch)
-
-    return {"strokes": await run_in_threadpool(strokes)}
+    sketch = await run_in_threadpool(body.sketch)
+    return {"strokes": plain_strokes(sketch)}
 
 
 async def _draw(kind: str, body: schemas.DrawIn, request: Request) -> Response:

@@ -9,6 +9,7 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, model_validator
 from gra2seq.errors import UserError
 from gra2seq.sketch.damage import Damage, lose
 from gra2seq.sketch.region import Region
+from gra2seq.sketch.simplify import simplify_in_place
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio import limits
 from gra2seq.studio.regions import eraser_outline
@@ -135,3 +136,18 @@ class ReadIn(Request):
         if bool(self.svg) == bool(self.picture):
             raise ValueError("give either svg or picture")
         return self
+
+    def sketch(self) -> Sketch:
+        """The drawing that was sent. The readers are imported now: they bring in much that nothing else needs."""
+        if self.svg:
+            from gra2seq.formats.svg import read_svg
+
+            sketch = read_svg(self.svg.encode("utf-8", "replace"))
+        else:
+            from gra2seq.formats.tracing import read_picture
+
+            sketch = read_picture(self.picture or b"")
+        if len(sketch) > limits.MAX_POINTS // 4:
+            sketch = simplify_in_place(sketch)
+        limits.check_count("points", len(sketch), limits.MAX_POINTS)
+        return sketch
