@@ -94,6 +94,17 @@ def test_a_model_that_cannot_be_loaded_is_named(tmp_path):
     assert "nothing" in engine.error
 
 
+def test_without_its_gallery_the_studio_still_heals(model):
+    engine = Engine(gallery="/nowhere")
+    engine.use(model)
+    engine.start()
+    engine._loader.join()
+    assert engine.status == "ready"
+    assert "nowhere" in engine.gallery_error
+    assert drawn(engine, DrawKey("heal", 1, 0, None), [lose(doodle("cat", 1), HOLE)])[0]
+    engine.close()
+
+
 def test_codes_of_a_gallery_are_cached(model):
     first = Gallery.open("doodles:20")
     first.encode(model, threading.Event())

@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 
 import gra2seq
 from gra2seq.data.doodles import CATEGORIES, doodle
+from gra2seq.errors import UserError
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Floats
 from gra2seq.studio import schemas
@@ -248,7 +249,10 @@ def _engine(request: Request) -> Engine:
 
 
 def _gallery(request: Request) -> Gallery:
-    gallery = _engine(request).gallery
+    engine = _engine(request)
+    gallery = engine.gallery
+    if engine.gallery_error:
+        raise UserError(f"there is no gallery: {engine.gallery_error}")
     if gallery is None or not len(gallery.codes):
         raise BusyError("the gallery is being encoded: try again in a few seconds")
     return gallery

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,7 +64,7 @@ class Engine:
         self._folder, self._source = folder, gallery
         self._model: Model | None = None
         self.gallery: Gallery | None = None
-        self.error = ""
+        self.error = self.gallery_error = ""
         self._closed = threading.Event()
         self.draw = Batcher(self._draw, "draw")
         self.look = Batcher(self._look, "look")
@@ -99,20 +99,22 @@ class Engine:
         return self._model
 
     def _load(self) -> None:
-        try:
-            if self._model is None:
-                from gra2seq.folder import load  # and with it torch: the page is there before
+        """The model, then the gallery: without a gallery all works but Find and Guess."""
+        self.error = _error_of(self._load_model)
+        if not self.error:
+            self.gallery_error = _error_of(self._load_gallery)
 
-                model = load(self._folder)
-                model.encode(Sketch(np.zeros((1, 2), np.float32), np.array([1])))  # the first call is slow
-                self._model = model
-            self.gallery = Gallery.open(self._source)
-            self.gallery.encode(self.model, self._closed)
-        except UserError as error:
-            self.error = str(error)
-        except Exception:
-            log.exception("loading failed")
-            self.error = "the model could not be loaded: see the terminal of the studio"
+    def _load_model(self) -> None:
+        if self._model is None:
+            from gra2seq.folder import load  # and with it torch: the page is there before
+
+            model = load(self._folder)
+            model.encode(Sketch(np.zeros((1, 2), np.float32), np.array([1])))  # the first call is slow
+            self._model = model
+
+    def _load_gallery(self) -> None:
+        self.gallery = Gallery.open(self._source)
+        self.gallery.encode(self.model, self._closed)
 
     def _draw(self, jobs: Sequence[Job]) -> None:
         key = jobs[0].key
@@ -171,6 +173,18 @@ class Engine:
 
     def _graph(self, damage: Damage, links: str) -> SketchGraph:
         return self.model.graph(damage, links)
+
+
+def _error_of(load: Callable[[], None]) -> str:
+    """What went wrong, in words for the page; empty if nothing did."""
+    try:
+        load()
+    except UserError as error:
+        return str(error)
+    except Exception:
+        log.exception("loading failed")
+        return "it could not be loaded: see the terminal of the studio"
+    return ""
 
 
 def coarse(damage: Damage, max_points: int) -> Damage:
