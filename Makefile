@@ -1,10 +1,13 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
-BIN := .venv/bin
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
 PORT ?= 8017
 
-.PHONY: demo studio check-js bench-studio test test-slow fuzz fuzz-long check format bench install clean
+# no note of the documentation theme on its successor
+export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: demo studio test test-slow fuzz fuzz-long check check-js format docs bench bench-studio install clean
 
 install: .venv/installed
 
@@ -31,10 +34,15 @@ fuzz: install  ## 2,000 mutants for every reader, under limits on memory and tim
 fuzz-long: install  ## 20,000 of them
 	$(BIN)/python -m tests.fuzz --count 20000
 
-check: install  ## style and types
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+check: install  ## style, types, and that the documents build
+	$(BIN)/ruff check src tests examples docs
+	$(BIN)/ruff format --check src tests examples docs
 	$(BIN)/mypy
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: install  ## the site, in out/site
+	$(BIN)/mkdocs build --strict
+	@echo "The site is in out/site/index.html"
 
 check-js: node_modules/.package-lock.json  ## types of the page's JavaScript; needs node
 	npx --no-install tsc --project jsconfig.json
@@ -43,8 +51,8 @@ node_modules/.package-lock.json: package.json package-lock.json
 	npm ci --no-audit --no-fund
 
 format: install
-	$(BIN)/ruff check --fix src tests examples
-	$(BIN)/ruff format src tests examples
+	$(BIN)/ruff check --fix src tests examples docs
+	$(BIN)/ruff format src tests examples docs
 
 bench: install  ## ratios as JSON (quiet machine, please)
 	$(BIN)/gra2seq bench --json

@@ -23,7 +23,7 @@ from tracing import NOTHING, compare
 from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
 from gra2seq.formats.raster import read_grey
-from gra2seq.sketch.picture import contact_sheet, write_png
+from gra2seq.sketch.render import contact_sheet, write_png
 from gra2seq.sketch.strokes import Floats, Sketch
 
 PAGE = (900, 1200)  # px: width and height of the sheet of paper before the photo is taken

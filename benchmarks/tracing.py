@@ -25,8 +25,8 @@ import gra2seq
 from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
 from gra2seq.evaluation.retrieval import ranks
-from gra2seq.sketch.chamfer import chamfer, line_points
-from gra2seq.sketch.picture import LINE_WIDTH, render
+from gra2seq.sketch.distance import chamfer, line_points
+from gra2seq.sketch.render import LINE_WIDTH, render
 from gra2seq.sketch.strokes import Doubles, Ints, Sketch
 
 PENS = {"thin": LINE_WIDTH / 1.5, "medium": LINE_WIDTH, "thick": LINE_WIDTH * 2}  # of the picture's side

@@ -1,4 +1,4 @@
-"""The main job in a minute: the model in the package redraws and heals drawings it has never seen; writes a page.
+"""The main job in a minute: the model in the package heals drawings it has never seen; writes a page.
 
 python examples/demo.py [--out out/demo]
 """
@@ -8,111 +8,146 @@ from __future__ import annotations
 import argparse
 import base64
 import html
-import io
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from rich.console import Console
 
 import gra2seq
+from gra2seq.config import DrawingConfig
 from gra2seq.data.doodles import CATEGORIES, doodles
-from gra2seq.evaluation.figures import links_of
-from gra2seq.model import mask_draws
-from gra2seq.sketch.masking import damage
-from gra2seq.sketch.render import render
-from gra2seq.formats.svg import write_svg
+from gra2seq.drawing.infill import InfillResult
+from gra2seq.formats.svg.animation import AnimationStyle, animate
+from gra2seq.sketch.damage import Damage, lose, missing_end, square_hole
+from gra2seq.sketch.pace import timeline
+from gra2seq.sketch.region import Region
+from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write
-from gra2seq.training.gallery import damaged_picture
 
 DRAWINGS = Path(__file__).parent / "drawings"  # made for this, by hand
-MASK = 0.2
-TRIES = 8  # more than the model's own: there are few drawings, and time
+SAMPLES = 24  # of each lost region, of which the best is shown
+CELL = AnimationStyle(cell=240, margin=20, line_width=3.5, background="none", visible="#9aa0a6", line="#d6336c")
+# What happens to a drawing: its name, and the lost region as shares of its box (place and size) or a missing end.
+ACCIDENTS = (
+    ("a torn corner", (0.85, 0.15), (0.45, 0.45)),
+    ("a coffee stain", (0.5, 0.75), (0.35, 0.35)),
+    ("the end is missing", None, None),
+    ("something rubbed out", (0.2, 0.5), (0.35, 0.4)),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One drawing of the page."""
+
+    name: str
+    accident: str
+    original: Sketch
+    damage: Damage
+    healed: InfillResult
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--out", type=Path, default=Path("out/demo"))
-    chosen = arguments.parse_args()
+    out: Path = arguments.parse_args().out
     say = Console(stderr=True, highlight=False)
-
     started = time.perf_counter()
     model = gra2seq.load()
-    mine = [(path.stem, sketch) for path in sorted(DRAWINGS.glob("*.svg")) for sketch in gra2seq.read(path)]
-    names = [name for name, _ in mine] + [f"{category}, by rule" for category in CATEGORIES]
-    sketches = [sketch for _, sketch in mine] + list(doodles(len(CATEGORIES), categories=CATEGORIES))
-    say.print(f"Healing {len(sketches)} drawings, each patch wiped with probability {MASK:.0%} …")
-    draws = mask_draws(sketches, 0, model.recipe.nodes)
-    for sketch, numbers in zip(sketches, draws, strict=True):
-        there = len(damage(sketch, model.recipe.canvas, nodes=model.recipe.nodes).centres)
-        numbers[numbers[:there].argmin()] = 0  # each loses one patch at the least
-    healed = model.heal(sketches, mask_prob=MASK, draws=draws, seed=0, tries=TRIES, well=0)
-    kept = model.heal(sketches, mask_prob=MASK, draws=draws, seed=0, tries=TRIES, well=0, keep=True)
-    redrawn = model.redraw(sketches, tries=TRIES, well=0)
-    rows = []
-    for name, sketch, numbers, whole, own, again in zip(names, sketches, draws, healed, kept, redrawn, strict=True):
-        cells = [
-            _png(render(sketch, 320)),
-            _png(damaged_picture(sketch, model.recipe, numbers, MASK, size=320)),
-            _svg(write_svg(whole)),
-            _svg(write_svg(own)),
-            _svg(write_svg(again)),
-            _links(model, sketch),
-        ]
-        rows.append((name, cells))
-    page = chosen.out / "index.html"
+    own = [(path.stem, sketch) for path in sorted(DRAWINGS.glob("*.svg")) for sketch in gra2seq.read(path)]
+    ruled = list(zip(CATEGORIES, doodles(len(CATEGORIES), categories=CATEGORIES), strict=True))
+    rows = heal_all(model, [*own, *ruled])
+    page = out / "index.html"
     with atomic_write(page) as temporary:
-        temporary.write_text(_page(rows))
-    say.print(f"The page is {page.resolve()} — open it in a browser ({time.perf_counter() - started:.0f} s).")
+        temporary.write_text(write_page(rows), encoding="utf-8")
+    say.print(
+        f"{len(rows)} drawings healed in {time.perf_counter() - started:.0f} s. Open {page.resolve()} in a browser."
+    )
 
 
-def _png(picture: np.ndarray) -> str:
-    return "data:image/png;base64," + base64.b64encode(cv2.imencode(".png", picture)[1].tobytes()).decode()
+def heal_all(model: gra2seq.Model, drawings: list[tuple[str, Sketch]]) -> list[Row]:
+    """Damage each drawing in one of a few believable ways, and heal it."""
+    accidents = [ACCIDENTS[number % len(ACCIDENTS)] for number in range(len(drawings))]
+    damages = []
+    for (_, sketch), (_, place, size) in zip(drawings, accidents, strict=True):
+        if place is None or size is None:
+            damages.append(missing_end(sketch, 0.35, sketch.box))
+        else:
+            damages.append(lose(sketch, Region.of_boxes([square_hole(sketch, place, size)]), sketch.box))
+    drawing = DrawingConfig(infill=SAMPLES, min_pen_temperature=model.drawing.min_pen_temperature)
+    healed = model.infills(damages, 1, drawing)
+    return [
+        Row(name, accident, sketch, damage, best)
+        for (name, sketch), (accident, *_), damage, (best, *_) in zip(drawings, accidents, damages, healed, strict=True)
+    ]
 
 
-def _svg(text: str) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()
+def still(row: Row, sketch: Sketch, tint: bool) -> str:
+    """A drawing that does not move, with the lost region tinted."""
+    normal = row.damage.normalised
+    strokes = "".join(
+        "<path d='M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in _cell(normal(stroke))) + "'/>"
+        for stroke in sketch.strokes
+    )
+    boxes = ""
+    if tint:
+        for left, top, right, bottom in row.damage.lost_normalised.boxes:
+            (x, y), (z, w) = _cell(np.array([[left, top], [right, bottom]]))
+            boxes += f"<rect x='{x:.1f}' y='{y:.1f}' width='{z - x:.1f}' height='{w - y:.1f}' rx='6' class='lost'/>"
+    return f"<svg viewBox='0 0 240 240' role='img'>{boxes}<g class='ink'>{strokes}</g></svg>"
 
 
-def _links(model: gra2seq.Model, sketch: gra2seq.Sketch) -> str:
-    figure = Figure(figsize=(2, 2), layout="constrained")
-    links_of(figure.subplots(), model, sketch)
-    FigureCanvasAgg(figure)
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=160)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+def _cell(points: np.ndarray) -> np.ndarray:
+    return points * 200 + 120
 
 
-def _page(rows: list[tuple[str, list[str]]]) -> str:
-    names = ("", "original", "damaged", "healed", "lines kept", "redrawn", "links")
-    heads = "".join(f"<th>{name}</th>" for name in names)
+def moving(row: Row) -> str:
+    """The healed drawing, its new lines drawn as a hand would."""
+    lines = [row.damage.denormalised(line) for line in row.healed.lines]
+    if not lines:
+        return still(row, row.damage.visible, False)
+    new = Sketch.from_strokes(lines)
+    left, top, width, height = row.damage.frame
+    side = max(width, height)
+    frame = (left + width / 2 - side / 2, top + height / 2 - side / 2, side, side)
+    text = animate([new], [timeline(new)], visible=[row.damage.visible], seconds=2.5, frame=frame, style=CELL)
+    data = base64.b64encode(text.encode()).decode()
+    return f"<img src='data:image/svg+xml;base64,{data}' alt='{html.escape(row.name)}, healed'>"
+
+
+def write_page(rows: list[Row]) -> str:
     body = "".join(
-        f"<tr><th>{html.escape(category)}</th>"
-        + "".join(f'<td><img src="{cell}" alt=""></td>' for cell in cells)
-        + "</tr>"
-        for category, cells in rows
+        f"<article><h2>{html.escape(row.name)} <small>{html.escape(row.accident)}</small></h2><div>"
+        f"<figure>{still(row, row.original, False)}<figcaption>before</figcaption></figure>"
+        f"<figure>{still(row, row.damage.visible, True)}<figcaption>{html.escape(row.accident)}</figcaption></figure>"
+        f"<figure>{moving(row)}<figcaption>healed</figcaption></figure></div></article>"
+        for row in rows
     )
     return f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>gra2seq demo</title>
+<title>gra2seq: drawings healed</title>
 <style>
-  body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 74rem; color: #222; background: #fff; }}
-  table {{ border-collapse: collapse; width: 100%; }}
-  th {{ font-weight: 500; color: #555; padding: .3rem; text-align: center; }}
-  td {{ border: 1px solid #e4e4e4; padding: .4rem; width: 15%; }}
-  img {{ width: 100%; aspect-ratio: 1; object-fit: contain; display: block; }}
+  :root {{ color-scheme: light dark; --ink: #222; --paper: #fff; --soft: #666; --line: #e4e4e4; }}
+  @media (prefers-color-scheme: dark) {{ :root {{ --ink: #eee; --paper: #16181c; --soft: #aaa; --line: #333; }} }}
+  body {{ font: 17px/1.5 system-ui, sans-serif; margin: 2rem auto; padding: 0 1rem; max-width: 72rem;
+         color: var(--ink); background: var(--paper); }}
+  main {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(min(30rem, 100%), 1fr)); gap: 1.5rem; }}
+  article {{ border: 1px solid var(--line); border-radius: .8rem; padding: .8rem 1rem; }}
+  article div {{ display: grid; grid-template-columns: repeat(3, 1fr); gap: .5rem; }}
+  h2 {{ font-size: 1rem; margin: 0; }} small, figcaption {{ color: var(--soft); font-weight: 400; font-size: .8rem; }}
+  figure {{ margin: 0; text-align: center; }} svg, img {{ width: 100%; aspect-ratio: 1; display: block; }}
+  .ink {{ fill: none; stroke: var(--ink); stroke-width: 3.5; stroke-linecap: round; stroke-linejoin: round; }}
+  .lost {{ fill: #d6336c; opacity: .14; }}
 </style>
-<h1>Sketches healed</h1>
-<p>The model in the package learnt from people's drawings (QuickDraw, all 345 categories). These it has never seen:
-three drawn by hand for this page, the others drawn by rule.
-Each patch was wiped with probability {MASK:.0%}, one at the least; the model draws it whole again from what is left,
-{TRIES} times, and the best one is shown: all lines drawn anew (healed), and with the lines that were left
-kept as they are (lines kept).
-Links join each patch (red) to the patch most like it (blue).</p>
-<table><tr>{heads}</tr>{body}</table></html>
+<h1>Drawings healed</h1>
+<p><b>Before</b> is the drawing as it was. Then something happens to it, and a part is gone (pink). The computer has
+never seen the drawing. It looks at what is still there, guesses what is missing, and <b>heals</b> it: the grey lines
+are yours and stay as they are, the pink lines are new. It learnt to draw from people who played Google's
+<i>Quick, Draw!</i> (CC BY 4.0). The first drawings were made by hand for this page, the others by a program. Of
+{SAMPLES} guesses the one that fits best is shown, good or bad.</p>
+<main>{body}</main></html>
 """
 
 

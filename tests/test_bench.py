@@ -1,16 +1,20 @@
-"""The benchmark's parts on little data: they measure what they say. What they find is a machine's affair."""
+"""Parts of the benchmark on little data: they measure what they name, whatever the machine."""
 
 import numpy as np
 import pytest
 import torch
-from gra2seq.options import SYSTEMS, options
 from torch.utils.flop_counter import FlopCounterMode
 
 from gra2seq import bench
-from gra2seq.data.batches import prepare
+from gra2seq.config import parse_config
+from gra2seq.config.systems import SYSTEMS
+from gra2seq.data.batches import prepare_training
 from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
-from gra2seq.models import build
+from gra2seq.errors import UserError
+from gra2seq.models.registry import build, preparation_of
+from gra2seq.models.sketch_model import SketchModel
+from gra2seq.nn.patch_cnn import PatchCNN
 
 
 def test_every_system_is_timed(monkeypatch):
@@ -23,7 +27,7 @@ def test_every_system_is_timed(monkeypatch):
     assert found["ratio"]["song"] == pytest.approx(rates["song"] / rates["sp-gra2seq"])
 
 
-def test_a_gallery_is_searched(monkeypatch):
+def test_retrieval_searches_noisy_codes_in_their_gallery(monkeypatch):
     asked = []
     monkeypatch.setattr(bench, "CODES", 300)
     monkeypatch.setattr(bench, "ranks", lambda queries, gallery, most: asked.append((queries, gallery, most)))
@@ -36,22 +40,51 @@ def test_a_gallery_is_searched(monkeypatch):
     assert found["rss_mb"] > 10
 
 
-def test_the_work_of_a_step_is_what_torch_counts():
-    """No more products than cannot be left out, and no fewer: the share of the peak means something."""
+def test_flops_of_a_step_are_those_that_torch_counts():
 
     def of_addmm(_into, a, b, *_, **__):  # torch does not count it by itself
         return 2 * a[0] * a[1] * b[1]
 
-    chosen = options({"preset": "tiny"})
-    network = build(chosen).train()
-    batch = prepare(list(doodles(32, seed=1)), chosen.recipe(30.0), seeds=[(0, number) for number in range(32)])
+    config = parse_config({"preset": "tiny"})
+    network = build(config.model).train()
+    seeds = [(0, number) for number in range(32)]
+    batch = prepare_training(list(doodles(32, seed=1)), preparation_of(config, 30.0), seeds)
     with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.addmm_: of_addmm}) as counted:
         torch.stack(list(network(batch)[0].values())).sum().backward()
     assert counted.get_total_flops() == pytest.approx(bench.step_flops(batch, network), rel=0.05)
 
 
-def test_healing_is_timed_as_it_is_called():
+def test_healing_is_timed_by_the_command():
     found = bench.healing(list(doodles(3)))
     assert found["sketches"] == 3
     assert 0.1 < found["seconds_of_one"] < 60
     assert found["sketches_per_second"] == pytest.approx(3 / found["seconds"])
+
+
+def test_encoder_difference_is_that_of_rounding():
+    """A wrong weight gives a difference of the size of the features; rounding gives a millionth of it."""
+    torch.manual_seed(0)
+    cnn, sketches = PatchCNN(), list(doodles(2))
+    assert all(0 < bench.encoder_difference(cnn, sketches, fast=fast) < 1e-4 for fast in (True, False))
+
+
+def test_chosen_parts_are_measured(monkeypatch):
+    monkeypatch.setattr(bench, "peak_gflops", lambda: 1.0)
+    messages = []
+    found = bench.measure("doodles:200", only=("preparation",), say=messages.append)
+    assert found["preparation"]["sketches_per_second"] > 0
+    assert not {"encoder", "training", "growth"} & found.keys()
+    assert any(text.startswith("preparation: ") for text in messages)
+    with pytest.raises(UserError, match="unknown part 'speed'"):
+        bench.measure("doodles:200", only=("speed",), say=messages.append)
+
+
+def test_growth_prepares_and_encodes_all_sketches(monkeypatch):
+    encoded = []
+    real = SketchModel.encode
+    monkeypatch.setattr(
+        SketchModel, "encode", lambda self, batch, *more: encoded.append(len(batch)) or real(self, batch, *more)
+    )
+    found = bench._grow("130")
+    assert found["sketches"] == 130
+    assert sum(encoded) == 32 + 128, "the warm-up, and two full batches of 64"

@@ -43,6 +43,9 @@ def files_in(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+LOST = ("--hole", "0,0,1,1")
+
+
 @pytest.mark.usefixtures("no_model")
 def test_what_cannot_be_written_is_said_before_it_is_drawn(told, tmp_path):
     many, odd = lines(tmp_path / "many.ndjson", *[DRAWING] * 334), {**DRAWING, "split": "holdout"}
@@ -50,12 +53,15 @@ def test_what_cannot_be_written_is_said_before_it_is_drawn(told, tmp_path):
     (tmp_path / "d").mkdir()
     before = files_in(tmp_path)
     cases = [
-        (["heal", many, "--samples", 3, "-o", tmp_path / "many.png"], "many.png: more than 1000 drawings; choose"),
-        (["heal", held, "-o", tmp_path / "x.npz"], "x.npz: drawing 1 has the split 'holdout'"),
+        (
+            ["heal", many, *LOST, "--samples", 3, "-o", tmp_path / "many.png"],
+            "many.png: more than 1000 drawings; choose",
+        ),
+        (["heal", held, *LOST, "-o", tmp_path / "x.npz"], "x.npz: drawing 1 has the split 'holdout'"),
         (["redraw", held, "-o", tmp_path / "x.npz"], "x.npz: drawing 1 has the split 'holdout'"),
-        (["heal", held, "-o", tmp_path / "d.svg"], "d exists already"),
-        (["heal", held, "--limit", 1, "--samples", 3, "-o", tmp_path / "d.svg"], "d exists already"),
-        (["heal", held, "-o", tmp_path / "held.ndjson" / "y.svg"], "cannot be written"),
+        (["heal", held, *LOST, "-o", tmp_path / "d.svg"], "d exists already"),
+        (["heal", held, *LOST, "--limit", 1, "--samples", 3, "-o", tmp_path / "d.svg"], "d exists already"),
+        (["heal", held, *LOST, "-o", tmp_path / "held.ndjson" / "y.svg"], "cannot be written"),
     ]
     for words, expected in cases:
         code, _, err = told(*words)

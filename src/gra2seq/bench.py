@@ -59,9 +59,8 @@ def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[s
         raise UserError(f"unknown part {unknown[0]!r}: one of {', '.join(PARTS)}")
     keep_freed_memory()
     source = source or next((place for place in PLACES if Path(place).is_dir()), "doodles:4000")
-    parts = only or PARTS
-    figures: dict[str, Any] = {"data": source, "threads": torch.get_num_threads()}
-    figures["cpu_capability"] = torch.backends.cpu.get_cpu_capability()
+    capability = torch.backends.cpu.get_cpu_capability()
+    figures: dict[str, Any] = {"data": source, "threads": torch.get_num_threads(), "cpu_capability": capability}
     figures["peak_gflops"] = peak = peak_gflops()
     say(f"matrix-product peak: {peak:.0f} GFLOP/s with {torch.get_num_threads()} threads")
     dataset = open_dataset(source)
@@ -80,7 +79,7 @@ def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[s
         "growth": growth,
     }
     for name in PARTS:
-        if name in parts:
+        if name in (only or PARTS):
             figures[name] = measured[name]()
             say(f"{name}: {figures[name]}")
     return figures
@@ -245,8 +244,8 @@ def healing(sketches: list[Sketch]) -> dict[str, float]:
     """`gra2seq heal` with the model in the package, 10 % masked, as it is called: of one sketch, and of all."""
     seconds = {}
     with tempfile.TemporaryDirectory() as folder:
-        source, out = Path(folder, "drawn.ndjson"), Path(folder, "healed.ndjson")
         for count in (1, len(sketches)):
+            source, out = Path(folder, f"drawn-{count}.ndjson"), Path(folder, f"healed-{count}.ndjson")
             write(source, sketches[:count])
             words = ["heal", str(source), "--limit", str(count), "--mask-prob", "0.1", "-o", str(out)]
             begun = time.perf_counter()
@@ -311,14 +310,9 @@ def growth() -> dict[str, Any]:
     With the tiny preset, so that a step whose cost grows faster than the data would show; each in a process of
     its own, for its memory. A ratio of 1 is linear time and flat memory.
     """
-    rows = [_in_a_process("_grow", str(count), OMP_NUM_THREADS="1") for count in GROWTH]
-    small, large = rows
-    factor = GROWTH[1] / GROWTH[0]
-    return {
-        "seconds_ratio": large["seconds"] / small["seconds"] / factor,
-        "rss_ratio": large["rss_mb"] / small["rss_mb"],
-        "runs": rows,
-    }
+    small, large = rows = [_in_a_process("_grow", str(count), OMP_NUM_THREADS="1") for count in GROWTH]
+    seconds_ratio = large["seconds"] / small["seconds"] * GROWTH[0] / GROWTH[1]
+    return {"seconds_ratio": seconds_ratio, "rss_ratio": large["rss_mb"] / small["rss_mb"], "runs": rows}
 
 
 def _grow(sketches: str) -> dict[str, float]:
@@ -328,10 +322,9 @@ def _grow(sketches: str) -> dict[str, float]:
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         store = write_store(Path(folder) / "s.store", (Record("train", sketch) for sketch in doodles(count)))
-        schedule = Schedule(count, 64, 0)
-        steps = Steps(store, np.arange(count), model.preparation, schedule, Share())
+        steps = _steps_over(store, model.preparation, 64)
         with torch.inference_mode():
-            for step in range(schedule.steps_per_epoch):
+            for step in range(steps.schedule.steps_per_epoch):
                 model.network.encode(steps[step])
     seconds = time.perf_counter() - start
     return {"sketches": count, "seconds": seconds, "rss_mb": most_memory()}
@@ -346,7 +339,7 @@ def most_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _steps_over(sketches: list[Sketch], preparation: Preparation, batch: int) -> Steps:
+def _steps_over(sketches: Sequence[Sketch], preparation: Preparation, batch: int) -> Steps:
     return Steps(sketches, np.arange(len(sketches)), preparation, Schedule(len(sketches), batch, 0), Share())
 
 

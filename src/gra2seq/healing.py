@@ -114,7 +114,7 @@ def check_visible(sketches: Sequence[Sketch], request: HealRequest) -> list[str]
     notes = []
     for sketch in sketches:
         damage = request.damage(sketch)
-        if request.lost and len(damage.visible) == len(sketch) and len(damage.visible.lengths) == len(sketch.lengths):
+        if request.lost and np.array_equal(damage.visible.points, sketch.points):
             x, y, width, height = sketch.box
             notes.append(f"the hole touches no line (the drawing lies at {x:g},{y:g},{width:g},{height:g})")
     return notes

@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
+import gra2seq
 from gra2seq.config import DrawingConfig, ModelConfig, RunConfig, as_dict, parse_config, read_config
 from gra2seq.config.parse import SECTIONS, read_changes
 from gra2seq.config.presets import PRESETS
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.errors import UserError
+from gra2seq.folder import PACKAGE_FOLDER
 from gra2seq.models.registry import build
+from gra2seq.training.manifest import check_same_model
 from options_by_name import by_section, config_of
 
 
@@ -116,7 +119,7 @@ def test_configurations_survive_json(preset):
         ({"temperature": -1}, "temperature=-1.0 must be at least 0"),
         ({"own_prefixes": 2}, "own_prefixes=2.0 must be at most 1"),
         ({"objective": "repair-codes", "start": "package"}, "which code_repair=false leaves out"),
-        ({"objective": "repair-codes", "code_repair": True}, "say which with start=RUN, or package"),
+        ({"objective": "repair-codes", "code_repair": True}, "say which with start=RUN"),
         ({"objective": "finetune-decoder"}, "start=RUN"),
         ({"modules": ["no_such_module"]}, "no_such_module.*cannot be imported"),
     ],
@@ -179,13 +182,32 @@ def test_bad_files_and_changes(tmp_path):
         read_config(tmp_path / "ok.yaml", ["link=random"])
 
 
-@pytest.mark.parametrize("path", sorted(Path(__file__).parents[2].glob("configs/*.yaml")), ids=lambda path: path.stem)
-def test_every_configuration_of_the_repository_can_be_read(path):
-    config = read_config(path)
-    assert f"configs/{path.name}" in path.read_text(), "it says how it is run"
+CONFIGS = sorted((Path(gra2seq.__file__).parent / "configs").glob("*.yaml"))
+
+
+def test_there_are_configurations_in_the_package():
+    assert {"tiny", "small", "package", "mine", "repair", "finetune-decoder"} <= {path.stem for path in CONFIGS}
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_configuration_of_the_package_can_be_read_by_its_name(path):
+    config = read_config(path.stem)
+    assert config == read_config(path)
+    command = "compare" if path.stem == "all-small" else "train"
+    assert f"gra2seq {command} {path.stem}" in path.read_text(), "it says how it is run"
     if config.model.name in SYSTEMS:
-        assert config.model.patch >= 16
         build(config.model, 3)
+
+
+@pytest.mark.parametrize("name", ["mine", "repair", "finetune-decoder"])
+def test_configurations_that_go_on_with_the_package_are_of_its_model(name):
+    """All of its weights are used, but for the code repair where it is trained anew."""
+    config, model = read_config(name), gra2seq.load()
+    assert config.start == "package"
+    check_same_model(PACKAGE_FOLDER, config)
+    ours, theirs = set(build(config.model, 3).state_dict()), set(model.network.state_dict())
+    without = {tensor for tensor in theirs if not tensor.startswith("repair.")}
+    assert ours == (theirs if config.model.code_repair else without)
 
 
 def test_every_option_is_documented_and_has_one_section():
@@ -195,7 +217,7 @@ def test_every_option_is_documented_and_has_one_section():
     for kind in (*SECTIONS.values(), RunConfig):
         for field in dataclasses.fields(kind):
             if field.name not in SECTIONS:
-                assert len(field.metadata["help"]) > 8, field.name
+                assert len(field.metadata["help"]) > 5, field.name
                 assert field.default == kind().__getattribute__(field.name)
 
 

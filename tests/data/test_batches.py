@@ -72,6 +72,18 @@ def test_shares_of_processes_make_up_the_global_batch():
         steps(Share(0, 5))[0]
 
 
+def test_random_numbers_of_a_sketch_do_not_depend_on_its_company():
+    """Not even on how long the longest sketch of the batch is."""
+    short, long = sorted(SKETCHES, key=len)[:: len(SKETCHES) - 1]
+    for name, key in (("sketch-healer-2", "gumbel"), ("sp-gra2seq", "prefix_draws")):
+        preparation = preparation_of(tiny(name, own_prefixes=0.5), 30.0)
+        together, alone = (prepare_training(some, preparation, SEEDS[: len(some)]) for some in ([short, long], [short]))
+        ours, theirs = getattr(together, key)[0], getattr(alone, key)[0]
+        assert len(ours) > len(theirs)
+        assert torch.equal(ours[: len(theirs)], theirs), key
+        assert torch.equal(together.noise[0], alone.noise[0])
+
+
 def test_every_sketch_comes_once_an_epoch_in_random_company():
     """Batches of similar length would tell each other their length through batch norm."""
     lengths = np.random.default_rng(0).integers(5, 200, 6400)

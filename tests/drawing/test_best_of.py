@@ -50,7 +50,7 @@ def test_without_visible_ink_the_nearest_code_is_kept():
     choice = BestOf(2, 2, None, good_enough=0.5)
     for number in range(4):
         choice.add(number, off_by(number))
-    assert choice.best(lambda drawn: np.array([3.0, 1.0, 2.0, 5.0])) == [choice.made[1], choice.made[2]]
+    assert choice.best(lambda _: np.array([3.0, 1.0, 2.0, 5.0])) == [choice.made[1], choice.made[2]]
 
 
 def test_ink_in_the_lost_region_is_not_counted_against_a_drawing():

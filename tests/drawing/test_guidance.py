@@ -134,7 +134,7 @@ def test_a_certain_decoder_is_not_moved():
 
 def test_far_from_all_ink_the_first_candidate_is_drawn():
     guide = Guidance([dots([[0.0, 0.0]])], 0.1, 50, CPU)
-    at, moves, down = torch.full((50, 2), 1e4), torch.randn(50, 4, 2), torch.rand(50) < 0.5
+    at, moves, down = torch.full((50, 2), 50.0), torch.randn(50, 4, 2), torch.rand(50) < 0.5
     made = guide(torch.arange(50), at, down, moves, torch.full((50, 4), 1.0))
     assert torch.allclose(made, moves[:, 0], atol=1e-3)
 

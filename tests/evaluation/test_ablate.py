@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -205,3 +206,17 @@ def test_variants_trained_at_once_equal_those_trained_alone(ablated, tmp_path):
     (tmp_path / "random-links" / "seed-0" / "last.safetensors").write_bytes(b"cut")
     with pytest.raises(UserError, match="random links, seed 0: "):
         ablate(config(tmp_path), Terms(masks=[0.0]), jobs=2)
+
+
+def test_ablate_command_writes_tables_and_differences(ablated, call, tmp_path):
+    """It reuses the runs that are there."""
+    _, _, chosen, _ = ablated
+    values = {**TINY, "run": chosen.run, "training": {"max_steps": 2, "validate_every": 2, "gallery": 0}}
+    values["training"]["validate_sketches"] = 10
+    (tmp_path / "config.yaml").write_text(json.dumps(values))  # JSON is YAML
+    code, text, err = call("ablate", tmp_path / "config.yaml", "--train-seeds", 2, "--mask", 0, "--json")
+    assert code == 0, err
+    found = json.loads(text)
+    assert len(found["rows"]) == 2 * len(VARIANTS)
+    assert [one["measure"] for one in found["differences"]] == ["ret_1"] * (len(VARIANTS) - 1), "no Rec without a judge"
+    assert (Path(chosen.run) / "ablation-beside-paper.md").exists()

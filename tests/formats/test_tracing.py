@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from gra2seq.data.doodles import CATEGORIES, doodle
 from gra2seq.errors import UserError
 from gra2seq.formats.tracing import read_picture
-from gra2seq.sketch.chamfer import chamfer
-from gra2seq.sketch.picture import render
+from gra2seq.sketch.distance import chamfer
+from gra2seq.sketch.render import render
 from gra2seq.sketch.strokes import Sketch
 
 

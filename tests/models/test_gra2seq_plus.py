@@ -52,7 +52,7 @@ def test_its_patches_are_dense_and_spread():
 @pytest.mark.parametrize("name", ["node_position", "picture_branch", "relative_edges", "code_repair"])
 def test_additions_are_refused_for_the_papers_systems(name):
     value = "canvas" if name == "node_position" else True
-    with pytest.raises(UserError, match=f"{name}=.* is for gra2seq-plus; sp-gra2seq is as its authors made it"):
+    with pytest.raises(UserError, match=f"{name}=.* is for gra2seq-plus; sp-gra2seq has none"):
         build(tiny("sp-gra2seq", **{name: value}).model)
 
 

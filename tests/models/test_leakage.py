@@ -315,7 +315,7 @@ def test_codes_and_drawings_do_not_depend_on_place_and_size():
 @pytest.mark.parametrize("call", ["encode", "heal", "graph"])
 def test_a_frame_that_does_not_contain_the_drawing_is_refused(call):
     model, sketch = model_of("sp-gra2seq"), SKETCHES[0]
-    with pytest.raises(UserError, match="does not contain the drawing.*give a larger one"):
+    with pytest.raises(UserError, match=r"does not contain the drawing.*give a larger one"):
         getattr(model, call)(sketch, frame=box_in(sketch, 0.2, 0, 1, 1))
 
 
@@ -328,5 +328,5 @@ def test_a_hole_over_all_of_the_drawing_is_refused(call):
 
 def test_masks_that_hide_everything_are_refused():
     line = Sketch.from_strokes([[[x, 0] for x in range(18)]])
-    with pytest.raises(UserError, match="masks with probability 1.* hide all of the sketch: lower it"):
+    with pytest.raises(UserError, match=r"masks with probability 1.* hide all of the sketch: lower it"):
         model_of("sp-gra2seq").heal(line, mask_prob=1.0)

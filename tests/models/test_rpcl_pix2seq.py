@@ -13,7 +13,7 @@ from gra2seq.nn.picture_cnn import pixels
 
 
 def test_the_mixture_survives_the_beginning_of_a_training(monkeypatch):
-    """A fresh encoder's codes wander, and one component is left with all; put on codes anew, many share them."""
+    """The codes of a fresh encoder wander; after the calm steps many components share them still."""
     monkeypatch.setattr(mixture, "CALM", 70)
     config = tiny("rpcl-pix2seq", clusters=20, picture=16)
     torch.manual_seed(0)
@@ -27,8 +27,7 @@ def test_the_mixture_survives_the_beginning_of_a_training(monkeypatch):
         (terms["kl"] + terms["picture"]).backward()  # encoder and painter alone
         optimizer.step()
         living.append(int(figures["components"]))
-    assert living[65] <= 6, "else this test shows nothing"
-    assert living[-1] > 10
+    assert min(living[70:]) > 10
 
 
 def test_components_are_twice_the_categories_unless_given():
@@ -60,7 +59,7 @@ def test_the_mixture_is_updated_with_the_variance_of_the_codes(monkeypatch):
     network, batch = network_of(config).train(), batch_for(config)
     updates = []
     monkeypatch.setattr(
-        mixture.GaussianMixture, "update_", lambda self, codes, variance: updates.append((codes, variance))
+        mixture.GaussianMixture, "update_", lambda _, codes, variance: updates.append((codes, variance))
     )
     encoding = network.encoder(batch)
     ((codes, variance),) = updates

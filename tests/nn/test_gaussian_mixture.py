@@ -169,3 +169,16 @@ def test_the_kl_has_a_gradient_through_the_responsibilities():
     apart = 0.5 * ((log_variance.exp().unsqueeze(1) + (frozen.unsqueeze(1) - mixture.means) ** 2) / mixture.variances)
     ((share * apart.sum(dim=-1)).sum(dim=-1).mean() / 2).backward()
     assert not torch.allclose(mean.grad, frozen.grad, atol=1e-4)
+
+
+def test_after_the_calm_steps_components_are_put_on_codes_anew():
+    """By then one component may have all codes, and the others none to come back to."""
+    torch.manual_seed(0)
+    mixture, codes = GaussianMixture(5, 2), torch.randn(20, 2)
+    mixture.started.fill_(True)
+    mixture.weights.copy_(torch.tensor([1.0, 0, 0, 0, 0]))
+    for step, alive in ((CALM - 2, 1), (CALM - 1, 5)):
+        mixture.step.fill_(step)
+        mixture.update_(*certain(codes))
+        assert int((mixture.weights > 0.02).sum()) == alive
+    assert torch.allclose(mixture.means, codes[:5], atol=0.3)

@@ -151,7 +151,7 @@ def test_the_deviation_is_that_of_the_gaussian_an_offset_comes_from():
 
 @pytest.mark.parametrize("lowest", [-3.0, None])
 def test_samples_keep_the_bounds_that_the_likelihood_has(lowest):
-    """Numbers far beyond them: offset and deviation are those of the bounded Gaussian, also as one of several candidates."""
+    """Numbers far beyond them: those of the bounded Gaussian, also of several candidates."""
     torch.manual_seed(0)
     move = PenMove(torch.randn(200, raw_size(4), dtype=torch.float64) * 1000, min_log_std=lowest)
     bound = -20.0 if lowest is None else lowest

@@ -45,7 +45,7 @@ def test_it_is_for_training_only_and_follows_the_seed():
 
 
 def test_impossible_amounts_are_refused():
-    with pytest.raises(UserError, match="stretch=1.0 must be less than 1"):
+    with pytest.raises(UserError, match=r"stretch=1\.0 must be less than 1"):
         tiny(stretch=1.0)
 
 

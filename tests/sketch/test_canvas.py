@@ -91,7 +91,7 @@ def test_a_hole_is_blank_and_nothing_else_changes():
 
 @pytest.mark.parametrize("hole", [(0, 0, 0, 5), (0, 0, float("nan"), 5), (0, 0, -3, 5), (0, 0, 5)])
 def test_an_impossible_hole_is_refused(hole):
-    with pytest.raises(UserError, match="hole .* needs a finite place and a positive size"):
+    with pytest.raises(UserError, match=r"hole .* needs a finite place and a positive size"):
         Region.of_boxes([hole])
 
 

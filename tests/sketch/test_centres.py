@@ -18,11 +18,9 @@ def slow_centres(sketch):
     found = []
     for stroke in sketch.strokes:
         found.append(stroke[0].tolist())
-        segments = 0
-        for start, _ in pairwise(stroke):
+        for segments, (start, _) in enumerate(pairwise(stroke)):  # how many were drawn before this one
             if segments > 0 and segments % 4 == 0:
                 found.append(start.tolist())
-            segments += 1
     return found
 
 

@@ -76,7 +76,7 @@ def test_a_frame_is_guessed_from_the_visible_strokes_and_the_region():
 )
 def test_a_frame_that_does_not_contain_the_drawing_is_refused(frame):
     for call in (lose, lambda sketch, _, frame: missing_end(sketch, 0.1, frame)):
-        with pytest.raises(UserError, match="does not contain the drawing, which lies at 0,0,100,.*give a larger one"):
+        with pytest.raises(UserError, match=r"does not contain the drawing, which lies at 0,0,100,.*give a larger one"):
             call(SQUARE, Region.of_boxes([(40, 40, 20, 20)]), frame)
 
 
@@ -95,7 +95,9 @@ def test_only_the_visible_part_must_lie_in_a_frame():
 
 def test_a_region_over_all_of_a_drawing_is_refused():
     for lost in (Region.of_boxes([(-1, -1, 200, 200)]), Region.of_polygons([[[-50, -50], [500, -50], [-50, 500]]])):
-        with pytest.raises(UserError, match="sketch '7' has no stroke outside of the lost region.*lies at 0,0,100,100"):
+        with pytest.raises(
+            UserError, match=r"sketch '7' has no stroke outside of the lost region.*lies at 0,0,100,100"
+        ):
             lose(SQUARE, lost)
 
 

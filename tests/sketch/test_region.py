@@ -122,6 +122,12 @@ def total_length(strokes):
     return sum(float(np.linalg.norm(np.diff(stroke.astype(float), axis=0), axis=1).sum()) for stroke in strokes)
 
 
+def along_border(strokes, region):
+    """A bound of the length of the lines that run along the border, which may count to either side."""
+    near = sum(int((region.distance(dense(stroke)) <= CLEAR).sum()) for stroke in strokes)
+    return 2 * 0.5 * near + 1e-2
+
+
 CLEAR = 1e-3  # a point nearer to the border than this may lie on either side: the tolerance is 1e-6 of 200
 
 
@@ -145,7 +151,7 @@ def test_pieces_against_dense_sampling(sketch, region):
             if (wanted & clear).any():
                 assert off(points[wanted & clear], [piece.points for piece in found]).max() < CLEAR
     halves = total_length([piece.points for piece in [*outside, *inside]])
-    assert halves == pytest.approx(total_length(sketch.strokes), rel=1e-5, abs=1e-2)
+    assert halves == pytest.approx(total_length(sketch.strokes), rel=1e-5, abs=along_border(sketch.strokes, region))
     numbers = [piece.stroke for piece in outside]
     assert numbers == sorted(numbers), "in drawing order"
 
@@ -241,7 +247,7 @@ def test_border_points_keep_the_lines_and_tell_visible_rows(sketch, region):
             assert (region.contains(points)[clear] != shown).all(), "a row is wholly visible or wholly lost"
             seen += float(np.hypot(*(b.astype(float) - a))) * bool(shown)
     outside = total_length([piece.points for piece in pieces(sketch, region)])
-    assert seen == pytest.approx(outside, rel=1e-5, abs=1e-2)
+    assert seen == pytest.approx(outside, rel=1e-5, abs=along_border(sketch.strokes, region))
 
 
 @calm
@@ -252,7 +258,7 @@ def test_paint_fills_the_pixels_inside(region):
     shifted.paint(pixels, 1)
     rows, columns = np.mgrid[:60, :70]
     centres = np.stack([columns.ravel(), rows.ravel()], axis=1).astype(float)
-    clear = shifted.distance(centres) > 1.5  # whole pixels: corners are rounded
+    clear = shifted.distance(centres) > 2.2  # corners are rounded, and edges are drawn as lines
     painted = pixels.reshape(-1) > 0
     assert (painted[clear] == shifted.contains(centres)[clear]).all()
 

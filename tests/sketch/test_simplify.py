@@ -206,8 +206,8 @@ def test_thinning_leaves_drawings_with_few_or_distant_or_indispensable_points() 
     few = Sketch(circle.points[:DENSE], np.array([DENSE]))
     assert thinned(few, 20.0, max(few.box[2:])) is few
     apart = math.tau * 127.5 / DENSE  # px between points, if its longer side is 255
-    assert thinned(circle, 0.99 * apart) is circle
-    assert thinned(circle, 1.01 * apart) is not circle
+    assert thinned(circle, 0.99 * apart, 200) is circle
+    assert thinned(circle, 1.01 * apart, 200) is not circle
     corners = np.column_stack([np.arange(200), np.arange(200) % 2 * 4])  # close, and every one is a corner
     wire = Sketch.from_strokes([corners, [(0, 200)]])
     assert thinned(wire, 20.0, max(wire.box[2:])) is wire
@@ -233,6 +233,6 @@ def test_drawings_of_quickdraw_and_doodles_are_not_thinned() -> None:
         scribble = Sketch.from_strokes([np.cumsum(np.column_stack([np.cos(angles), np.sin(angles)]), axis=0)])
         published = quickdraw_simplify(scribble)
         if len(published) > DENSE:
-            assert thinned(published, 1e9) is published
+            assert thinned(published, 1e9, 255) is published
             assert len(simplify_in_place(published)) > 0.8 * len(published)
-    assert all(thinned(doodle, 1e9) is doodle for doodle in doodles(300))
+    assert all(thinned(doodle, 1e9, 255) is doodle for doodle in doodles(300))

@@ -105,9 +105,9 @@ def test_reading_with_simplification_works_in_double_precision(tmp_path: Path) -
         drawing = {"drawing": [[[x for x, _ in s], [y for _, y in s]] for s in strokes]}
         for name in ("a.ndjson", "a.json"):
             (tmp_path / name).write_text(json.dumps(drawing))
-            [(_, sketch)] = read(tmp_path / name, simplify=True)
+            [sketch] = read(tmp_path / name, simplify=True)
             assert [stroke.tolist() for stroke in sketch.strokes] == simplified(strokes)
-        [(_, raw)] = read(tmp_path / "a.ndjson")
+        [raw] = read(tmp_path / "a.ndjson")
         differs += not np.array_equal(quickdraw_simplify(raw).points, sketch.points)
     assert differs > 0, "else the test shows nothing"
 

@@ -107,13 +107,23 @@ def test_network_larger_than_its_weights_is_refused_without_memory(copy, asked):
 
 @pytest.mark.parametrize(
     "text",
-    ["[" * 100_000, "[]", "{}", "7", '{"config": []}', '{"config": {}, "categories": "cat"}',
-     '{"config": {}, "categories": [[]]}', '{"config": {"model": {"hidden": 1e999}}, "categories": []}',
-     '{"config": {"model": {"hidden": NaN}}, "categories": []}', '{"config": {"model": {"hidden": [1]}}, "categories": []}',
-     '{"config": {"preset": {}}, "categories": []}', '{"config": {"model": {"hidden": ' + "9" * 4000 + '}}, "categories": []}',
-     '{"x": "' + "y" * 2_000_000 + '"}'],
+    [
+        "[" * 100_000,
+        "[]",
+        "{}",
+        "7",
+        '{"config": []}',
+        '{"config": {}, "categories": "cat"}',
+        '{"config": {}, "categories": [[]]}',
+        '{"config": {"model": {"hidden": 1e999}}, "categories": []}',
+        '{"config": {"model": {"hidden": NaN}}, "categories": []}',
+        '{"config": {"model": {"hidden": [1]}}, "categories": []}',
+        '{"config": {"preset": {}}, "categories": []}',
+        '{"config": {"model": {"hidden": ' + "9" * 4000 + '}}, "categories": []}',
+        '{"x": "' + "y" * 2_000_000 + '"}',
+    ],
     ids=range(13),
-)  # fmt: skip
+)
 def test_hostile_config_is_one_short_sentence(copy, text):
     (copy / "config.json").write_text(text)
     with pytest.raises(UserError) as raised:

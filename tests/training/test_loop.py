@@ -39,7 +39,7 @@ def test_a_run_leaves_what_it_promises(tmp_path):
     assert [name for name in names if name.startswith(".")] == [".lock"], "no temporary file is left"
     assert len(list((folder / "gallery").glob("*.png"))) == 2
     stretch = json.loads((folder / "manifest.json").read_text())["stretches"][0]
-    assert stretch["seed"] == 0
+    assert stretch["config"]["seed"] == 0
     assert stretch["versions"]["torch"] == torch.__version__
     assert stretch["dataset"]["store"]
     model = gra2seq.load(folder)
@@ -58,7 +58,7 @@ def test_a_time_limit_ends_the_run(tmp_path):
     assert state["finished"]
     assert state["step"] < 500
     assert (folder / "model.safetensors").exists(), "the last step is validated"
-    chosen = options({**TINY, "batch": 10, "max_steps": 30, "max_minutes": 2})
+    chosen = quick(batch=10, max_steps=30, max_minutes=2).training
     assert seconds_left(chosen, Progress(step=10, seconds=60), 5.0) == 40
     assert seconds_left(chosen, Progress(step=10, seconds=100), 5.0) == 20
     assert seconds_left(replace(chosen, max_minutes=0), Progress(step=10, seconds=100), 5.0) == 40
@@ -157,12 +157,12 @@ def test_code_repair_is_trained_beside_a_model_that_stays_as_it_is(tmp_path):
         with pytest.raises(UserError, match=rf"other options \({name} was .*, is .*\): give its own"):
             run(tmp_path / "other", **{**asked, name: value})
     assert not (tmp_path / "other").exists()
-    parts = run(tmp_path / "parts", **asked, max_steps=30)
-    whole = run(tmp_path / "whole", **asked, max_steps=60)
+    parts = run(tmp_path / "parts", **asked, max_steps=15)
+    whole = run(tmp_path / "whole", **asked, max_steps=40)
     few = run(tmp_path / "few", **asked, max_steps=1, dataset="DS1")
     assert gra2seq.load(few).categories == gra2seq.load(first).categories, "it is the same model"
-    run(parts, resume=True, **asked, max_steps=60)
-    assert losses(parts)[30:] == losses(whole)[30:], "a resumed run goes on as if it had not been stopped"
+    run(parts, resume=True, **asked, max_steps=40)
+    assert losses(parts)[15:] == losses(whole)[15:], "a resumed run goes on as if it had not been stopped"
     valid = read_metrics(whole, "valid.jsonl")[-1]
     assert valid["repair"] < 0.97 * valid["unrepaired"]
     before, after = (load_file(folder / "model.safetensors") for folder in (first, whole))
@@ -180,8 +180,8 @@ def test_code_repair_is_trained_beside_a_model_that_stays_as_it_is(tmp_path):
 
 
 def test_a_decoder_is_finetuned_while_all_else_stays_as_it_is(tmp_path):
-    first = run(tmp_path / "first", max_steps=40, **PLUS)
-    repaired = run(tmp_path / "repaired", **REPAIR, start=str(first), max_steps=10)
+    first = run(tmp_path / "first", max_steps=30, **PLUS)
+    repaired = run(tmp_path / "repaired", **REPAIR, start=str(first), max_steps=5)
     asked = {
         **PLUS,
         "objective": "finetune-decoder",
@@ -189,10 +189,10 @@ def test_a_decoder_is_finetuned_while_all_else_stays_as_it_is(tmp_path):
         "learning_rate": 1e-2,
         "start": str(repaired),
     }
-    tuned = run(tmp_path / "tuned", **asked, max_steps=20)
-    whole = run(tmp_path / "whole", **asked, max_steps=40)
-    run(tuned, resume=True, **asked, max_steps=40)
-    assert losses(tuned)[20:] == losses(whole)[20:], "a resumed run goes on as if it had not been stopped"
+    tuned = run(tmp_path / "tuned", **asked, max_steps=10)
+    whole = run(tmp_path / "whole", **asked, max_steps=30)
+    run(tuned, resume=True, **asked, max_steps=30)
+    assert losses(tuned)[10:] == losses(whole)[10:], "a resumed run goes on as if it had not been stopped"
     before, after = (read_metrics(folder, "valid.jsonl")[-1] for folder in (first, whole))
     assert after["loss"] < 0.98 * (before["offset"] + before["pen"])
     before, after = (load_file(folder / "model.safetensors") for folder in (repaired, whole))

@@ -83,9 +83,12 @@ from gra2seq.training.side_by_side import Planned, side_by_side
 def watch(name, report):
     print(name, *(child.pid for child in multiprocessing.active_children()), flush=True)
 
+def plan(name):
+    return Planned(parse_config({values} | {{"run": {folder!r} + name}}))
+
 if __name__ == "__main__":
     try:
-        side_by_side({{name: Planned(parse_config({values} | {{"run": {folder!r} + name}})) for name in "ab"}}, 2, watch)
+        side_by_side({{name: plan(name) for name in "ab"}}, 2, watch)
     except Stopped:
         print("stopped", flush=True)
 """

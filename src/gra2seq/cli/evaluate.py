@@ -66,8 +66,7 @@ def evaluate(
     ] = None,
     direction: Annotated[str, typer.Option(help="Which sketch queries in Ret: redrawn or original.")] = "redrawn",
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder for tables and sheets; default: evaluation/ in the run."),
+        Path | None, typer.Option("--out", "-o", help="For tables and sheets. Default: evaluation/ in the run.")
     ] = None,
     sheet_size: Annotated[int, typer.Option(min=1, help="Sketches of a sheet, evenly spread over the split.")] = 10,
     fresh: Untrained = False,
@@ -84,28 +83,27 @@ def evaluate(
 
     dataset = open_dataset(sources(source), name=name)
     model, title = model_or_fresh(run, preset, seed, dataset.scale, fresh)
-    options = {"best_of": best_of, "good_enough": good_enough, "candidates": candidates, "keep_lines": keep_lines}
-    options |= {"repair": repair, "min_pen_temperature": pen_temperature}
-    changes = {key: value for key, value in options.items() if value is not None}
-    model = model.with_drawing(_drawing(model, draw, changes))
+    ways: dict[str, Any] = {"draw": draw, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
+    ways |= {"keep_lines": keep_lines, "repair": repair, "min_pen_temperature": pen_temperature}
+    changes = {key: value for key, value in ways.items() if value is not None}  # from the model's own way
+    model = model.with_drawing(_drawing(model, **changes))
     folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)
     if folder:
-        check_folder(folder)
-    masks = mask or ([] if square else [0.0, 0.1, 0.3])
-    terms = Terms(split, masks, square or [], range(seeds), _judge(judge), direction)
+        check_folder(folder)  # before the work
+    masks = mask or ([] if square else Terms.masks)
+    terms = Terms(split, masks, square or (), range(seeds), _judge(judge), direction)
     with counting(say) as progress:
         found = outcomes(model, dataset, terms, folder / "kept" if folder else None, progress)
         rows = [row_of(title, model, dataset, terms, outcome) for outcome in found]
         if folder:
-            stem = _stem(dataset.name, terms, {**({"draw": draw} if draw else {}), **changes})
-            write_tables(rows, folder, stem)
-            write_galleries(model, dataset, folder, stem, terms, sheet_size, progress)
-    if folder:
-        say.print(f"The tables and sheets are in {folder}")
+            name = _stem(dataset.name, terms, changes)
+            write_tables(rows, folder, name)
+            write_galleries(model, dataset, folder, name, terms, sheet_size, progress)
+            say.print(f"The tables and sheets are in {folder}")
     print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
 
 
-def _drawing(model: Model, draw: str | None, changes: dict[str, Any]) -> DrawingConfig:
+def _drawing(model: Model, draw: str | None = None, **changes: Any) -> DrawingConfig:
     """The way of drawing: the model's own or that of --draw, with single options changed."""
     from gra2seq.evaluation.protocol import drawing_mode
 
@@ -145,7 +143,7 @@ def _display() -> Display:
 def _terms(mask: list[float] | None, seeds: int, judge: Path | None) -> Terms:
     from gra2seq.evaluation.protocol import Terms
 
-    return Terms(masks=mask or [0.0, 0.1, 0.3], seeds=range(seeds), judge=_judge(judge))
+    return Terms(masks=mask or Terms.masks, seeds=range(seeds), judge=_judge(judge))
 
 
 @app.command()

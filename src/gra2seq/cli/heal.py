@@ -227,14 +227,18 @@ class _Job:
         curves: bool,
     ) -> None:
         """Heal or complete the drawings of one file."""
+        from gra2seq.formats.files import check_target
         from gra2seq.healing import HealRequest, check_visible
 
-        request = HealRequest(lost, frame, end_missing, samples, self.model.changed_drawing(None, options), curves)
         target = self.target(path)
-        if path.suffix.lower() == ".svg" and target.suffix.lower() == ".svg":
+        document = path.suffix.lower() == ".svg" and target.suffix.lower() == ".svg"
+        records = [] if document else read_drawings([path], self.limit)
+        if not document:  # before the model is loaded
+            check_target(target, len(records) * samples, [split for split, _ in records])
+        request = HealRequest(lost, frame, end_missing, samples, self.model.changed_drawing(None, options), curves)
+        if document:
             self._documents(path, target, request)
             return
-        records = read_drawings([path], self.limit)
         for text in check_visible([sketch for _, sketch in records], request):
             note(self.quiet, text)
         damages = [request.damage(sketch) for _, sketch in records]
@@ -257,12 +261,14 @@ class _Job:
     def sketches(self, options: dict[str, Any], jobs: int | None) -> None:
         """Many drawings at once, shared among processes."""
         from gra2seq.drawing.parallel import ParallelHealer, jobs_for
+        from gra2seq.formats.files import check_target
         from gra2seq.training.progress import counting
 
         target = self.target(self.files[0])
         records = read_drawings(self.files, self.limit)
         sketches = [sketch for _, sketch in records]
         samples = options.get("samples", 1)
+        check_target(target, len(sketches) * samples, [split for split, _ in records])
         jobs = jobs or jobs_for(len(sketches) * samples)
         with ParallelHealer(self.model_path, sketches, jobs, **options) as healer, counting(say) as progress:
             healed = healer.heal(self.model, lambda done, total: progress("drawings", done, total))

@@ -8,7 +8,7 @@ import operator
 import types
 import typing
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from gra2seq.errors import UserError
 
@@ -30,12 +30,12 @@ def option(
     above: float | None = None,
     below: float | None = None,
     choices: Sequence[str] = (),
-    free: bool = False,
-    budget: bool = False,
+    free: bool | Literal["budget"] = False,
 ) -> Any:
     """A dataclass field with its documentation and bounds; a `free` one may change when a run is resumed.
 
-    A `budget` says how long a model learns, and of how many weights the best are taken: compared models have the same.
+    One that is free as a `budget` says how long a model learns, and of how many weights the best are taken: models that
+    are compared have the same.
     """
     metadata = {
         "help": help,
@@ -45,7 +45,6 @@ def option(
         "below": below,
         "choices": tuple(choices),
         "free": free,
-        "budget": budget,
     }
     return dataclasses.field(
         default=default, metadata={name: value for name, value in metadata.items() if value is not None}

@@ -35,12 +35,12 @@ class TrainingConfig:
     clip: str = option("variable-norm", "of gradients: each variable's norm, value (sketch-rnn), norm (all), none",
                        choices=("variable-norm", "value", "norm", "none"))  # fmt: skip
     clip_at: float = option(1.0, "gradients above this are clipped", above=0)
-    max_steps: int = option(27_000, "about 20 epochs of 5 x 70,000 drawings", free=True, budget=True, at_least=1)
+    max_steps: int = option(27_000, "about 20 epochs of 5 x 70,000 drawings", free="budget", at_least=1)
     max_minutes: float = option(
         0.0, "stop after so much training time, over all stretches; 0: no limit", free=True, at_least=0
     )
     patience: int = option(0, "validations without a better loss before it stops; 0: never", free=True, at_least=0)
-    validate_every: int = option(500, "steps between validations", free=True, budget=True, at_least=1)
+    validate_every: int = option(500, "steps between validations", free="budget", at_least=1)
     validate_sketches: int = option(1_000, "drawings of the validation split", at_least=1)
     save_every: int = option(500, "steps between checkpoints", free=True, at_least=1)
     gallery: int = option(6, "drawings shown at each validation", free=True, at_least=0)

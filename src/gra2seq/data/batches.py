@@ -201,17 +201,19 @@ def _normal(random: Sequence[np.random.Generator], count: int) -> Tensor:
 
 
 def _gumbel(random: Sequence[np.random.Generator], length: int, count: int) -> Tensor:
-    rows = [
-        np.concatenate([one.gumbel(size=(length, count)), one.standard_normal((length, 2))], axis=1) for one in random
-    ]
+    rows = []
+    for one in random:
+        gumbel, normal = one.spawn(2)  # apart, so that a row's numbers do not depend on the longest sketch of the batch
+        rows.append(np.concatenate([gumbel.gumbel(size=(length, count)), normal.standard_normal((length, 2))], axis=1))
     return torch.from_numpy(np.stack(rows).astype(np.float32))
 
 
 def _prefix_draws(random: Sequence[np.random.Generator], length: int, share: float) -> Tensor:
     rows = np.empty((len(random), length, 5), np.float32)
     for row, one in zip(rows, random, strict=True):
-        row[:, 0] = one.random(length) < share
-        row[:, 1:3], row[:, 3:] = one.random((length, 2)), one.standard_normal((length, 2))
+        taken, uniform, normal = one.spawn(3)
+        row[:, 0] = taken.random(length) < share
+        row[:, 1:3], row[:, 3:] = uniform.random((length, 2)), normal.standard_normal((length, 2))
     return torch.from_numpy(rows)
 
 

@@ -26,7 +26,7 @@ GRACE = 60  # seconds that a worker lives after it was told to end
 class Schedule:
     """Which sketches are in which step: shuffled every epoch, all from (seed, epoch).
 
-    Batches are random, whatever the lengths (docs/decisions.md says why).
+    Batches are random, whatever the lengths (docs/decisions says why).
     """
 
     count: int  # sketches of the training split

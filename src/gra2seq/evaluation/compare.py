@@ -104,7 +104,8 @@ def compare(
     """Train and judge each system; `config_of` gives its configuration, whose `run` is its folder.
 
     `done` receives what there is after every system, so that nothing is lost if the rest fails. With several `jobs` so
-    many are trained at once, and judged when all are trained.
+    many are trained at once, and judged when all are trained. A system that reads with another's stroke encoder comes
+    last.
     """
     terms, display = terms or Terms(), display or Display()
     configs = _checked(config_of, systems, terms)
@@ -112,7 +113,7 @@ def compare(
     comparison = _Comparison(configs, terms, draw, display)
     failed = _train_all(comparison, jobs) if jobs > 1 else {}
     found: list[Compared] = []
-    for name, config in configs.items():
+    for name in sorted(configs, key=lambda name: name == READS):
         display.message(f"{name} ({len(found) + 1} of {len(configs)})")
         try:
             if name in failed:
@@ -121,11 +122,11 @@ def compare(
         except (Stopped, KeyboardInterrupt):
             raise
         except Exception as error:  # whatever it is, it is this system's: the others go on
-            why = why_failed(error, Path(config.run))
+            why = why_failed(error, Path(configs[name].run))
             display.message(f"{name} failed: {why}")
             found.append(Compared(name, [], terms=name_of_terms, error=why))
         done(found)
-    return found
+    return sorted(found, key=lambda one: list(configs).index(one.system))
 
 
 def is_finished(run: Path) -> bool:

@@ -23,6 +23,8 @@ from gra2seq.training.checkpoint import CONFIG
 from gra2seq.training.report import Watch
 from gra2seq.training.side_by_side import ShowAll, show_nobody
 
+BUDGET = "budget"  # value of `free` of options that must be alike, though a run may be resumed with another one
+
 Show = Callable[[RunConfig], AbstractContextManager[Watch]]
 
 
@@ -54,7 +56,12 @@ class Option:
     @property
     def compared(self) -> bool:
         """Whether it changes what is learnt or drawn, so that models with another value are not comparable."""
-        return bool(self.metadata["budget"] or not self.metadata["free"])
+        return self.budget or not self.metadata["free"]
+
+    @property
+    def budget(self) -> bool:
+        """Whether it says how long a model learns."""
+        return bool(self.metadata["free"] == BUDGET)
 
 
 def options_of(config: RunConfig) -> dict[str, Option]:
@@ -147,7 +154,7 @@ def begun(config: RunConfig) -> bool:
     run = Path(config.run)
     if not (run / CONFIG).exists():
         return False
-    budget = {key: option.value for key, option in options_of(config).items() if option.metadata["budget"]}
+    budget = {key: option.value for key, option in options_of(config).items() if option.budget}
     for before in manifest.configs_of_stretches(run):
         for key, now in budget.items():
             section, name = key.split(".")

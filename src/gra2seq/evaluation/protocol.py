@@ -51,9 +51,9 @@ def drawing_mode(drawing: DrawingConfig, mode: str, keep_lines: bool = False) ->
     if mode not in DRAWING:
         raise UserError(f"--draw {mode!r} is not one of {', '.join(DRAWING)}")
     if mode == "code":
-        return replace(drawing, best_of=1, good_enough=0.0, candidates=1, keep_lines=keep_lines)
+        return replace(drawing, best_of=1, good_enough=0.0, candidates=1, keep_lines=keep_lines, infill=0)
     guided = drawing if drawing.guided else replace(drawing, **GUIDED)
-    return replace(guided, keep_lines=keep_lines)
+    return replace(guided, keep_lines=keep_lines, infill=0)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Ret@k: the share of redrawn sketches whose code is among the k nearest to that of the sketch they were drawn from.
+"""Ret@k: the share of redrawn sketches that have the sketch they were drawn from among the k nearest codes.
 
 A query's rank is the number of gallery codes, other than its target, that are as near as the target or nearer: ties
 are broken against us. Distances are compared, never listed: blocks of queries meet tiles of the gallery in one matrix

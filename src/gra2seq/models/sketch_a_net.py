@@ -34,7 +34,7 @@ class SketchANet(nn.Module):
         self.last = nn.Linear(HIDDEN, categories)
         keep_size(self)
         # Channels side by side in memory suit a CPU's convolutions, and pooling before ReLU, which is the same, leaves
-        # less to do (docs/decisions.md).
+        # less to do (docs/decisions).
         self.features.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def logits(self, pictures: Tensor, chance: Tensor | None = None) -> Tensor:

@@ -20,7 +20,7 @@ from gra2seq.sketch.strokes import Floats
 
 CHANNELS = (8, 32, 64, 128, 256, 512, 512)  # paper
 BLANK, INK = 0.0, 1.0  # pixel values; the released code has -1 and +1 (docs/differences.md)
-FEW = 0.2  # share of features above 0 below which a CPU is faster with these alone (docs/decisions.md)
+FEW = 0.2  # share of features above 0 below which a CPU is faster with these alone (docs/decisions)
 WIDE = 128  # channels from which that pays
 ALONE = 3  # threads up to which it does: finding those features is work for one
 

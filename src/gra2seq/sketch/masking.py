@@ -29,7 +29,7 @@ APPROACHES = {"a": "wipe-then-crop", "b": "crop-by-turns", "c": "drop-points", "
 
 
 def crop_by_turns(sketch: Sketch, canvas: Canvas, noise: NDArray[np.floating], probability: float) -> Pixels:
-    """(b) SketchHealer's: cropping and wiping by turns in drawing order; the canvas as its patches show it.
+    """(b) SketchHealer's: cropping and wiping by turns in drawing order; what the whole view and the patches show.
 
     A patch that is cropped before an overlapping one is wiped still shows what that one hides.
     """
@@ -42,7 +42,8 @@ def crop_by_turns(sketch: Sketch, canvas: Canvas, noise: NDArray[np.floating], p
             lost_on(Damage(sketch, wiped, sketch.box), canvas).paint(pixels, 0)
         else:
             seen[window(centre, canvas)] |= pixels[window(centre, canvas)]
-    return seen
+    shown: Pixels = seen | pixels
+    return shown
 
 
 def drop_points(sketch: Sketch, noise: NDArray[np.floating], probability: float) -> NDArray[np.int64]:

@@ -125,9 +125,14 @@ class Region:
         limit = np.array(pixels.shape[::-1] * 2)
         for left, top, right, bottom in np.rint(self.boxes).clip(0, limit).astype(np.int64).tolist():
             pixels[top:bottom, left:right] = value
+        if not self.polygons:
+            return
+        # OpenCV also paints the first column where a polygon lies left of it: one more column takes that.
+        mask = np.zeros((pixels.shape[0], pixels.shape[1] + 1), np.uint8)
         for ring in self.polygons:
-            corners = np.rint(ring.clip(-limit[0], 2 * limit[0])).astype(np.int32)
-            cv2.fillPoly(pixels, [corners], value, lineType=cv2.LINE_8)
+            corners = np.rint(ring.clip(-limit[0], 2 * limit[0])).astype(np.int32) + np.array([1, 0], np.int32)
+            cv2.fillPoly(mask, [corners], 1, lineType=cv2.LINE_8)
+        pixels[mask[:, 1:] > 0] = value
 
 
 def inside(points: NDArray[np.floating] | NDArray[np.integer], boxes: NDArray[np.floating]) -> Flags:
@@ -154,36 +159,68 @@ def pieces(sketch: Sketch, region: Region, *, within: bool = False) -> Iterator[
     Cutting is idempotent: pieces that are cut again by the same region stay as they are, to the last bit.
     """
     touched = _touched(sketch, region)
+    near = np.flatnonzero(touched)
+    if len(near):
+        points = sketch.points[np.repeat(touched, sketch.lengths)].astype(np.float64)
+        never = np.zeros(len(near), bool)
+        lines = _cut(_Lines(points, sketch.lengths[near], near, never, never), region, within)
+        parts = np.split(lines.points.astype(np.float32), np.cumsum(lines.lengths)[:-1])
+        bounds = np.searchsorted(lines.stroke, np.arange(len(touched) + 1))
     for number, stroke in enumerate(sketch.strokes):
         if touched[number]:
-            yield from _cut(Piece(stroke, number, False, False), region, within)
+            for part in range(bounds[number], bounds[number + 1]):
+                yield Piece(parts[part], number, bool(lines.cut_start[part]), bool(lines.cut_end[part]))
         elif not within:
             yield Piece(stroke, number, False, False)
 
 
-def _cut(whole: Piece, region: Region, within: bool, passes: int = MAX_PASSES) -> Iterator[Piece]:
-    """The parts of a piece on one side of the border.
+@dataclass(frozen=True)
+class _Lines:
+    """L polylines, one after the other, and what `Piece` says of each."""
+
+    points: Doubles  # (P, 2)
+    lengths: NDArray[np.int64]  # (L,)
+    stroke: NDArray[np.int64]  # (L,)
+    cut_start: Flags  # (L,)
+    cut_end: Flags
+
+
+def _cut(lines: _Lines, region: Region, within: bool) -> _Lines:
+    """The parts of the lines on one side of the border.
 
     A new end is rounded to single precision, and may then lie a little beyond the border; of a line that runs along
     the border that is a long way. So parts are cut again until they stay as they are.
     """
-    points, is_crossing = _with_crossings(whole.points.astype(np.float64), region)
-    middles = (points[:-1] + points[1:]) / 2 if len(points) > 1 else points
-    wanted = region.contains(middles) == within
-    if wanted.all():  # also where borders inside of the region are crossed
-        yield whole
-        return
-    edges = np.flatnonzero(np.diff(wanted.astype(np.int8), prepend=0, append=0))
-    for start, stop in edges.reshape(-1, 2).tolist():
-        there = np.arange(start, min(stop + 1, len(points)))
-        # Where two shapes of the region overlap, their borders cross lines that are not cut there.
-        kept = ~is_crossing[there] | (there == there[0]) | (there == there[-1])
-        cut_start, cut_end = start > 0 or whole.cut_start, stop < len(middles) or whole.cut_end
-        part = Piece(points[there[kept]].astype(np.float32), whole.stroke, cut_start, cut_end)
-        if passes and len(part.points) > 1:
-            yield from _cut(part, region, within, passes - 1)
-        else:
-            yield part
+    for _ in range(MAX_PASSES):
+        parts = _cut_once(lines, region, within)
+        settled = np.array_equal(parts.points, lines.points) and np.array_equal(parts.lengths, lines.lengths)
+        if settled or len(parts.points) == 0:
+            break
+        lines = parts
+    return parts
+
+
+def _cut_once(lines: _Lines, region: Region, within: bool) -> _Lines:
+    points, line, is_crossing = _with_crossings(lines.points, lines.lengths, region)
+    is_first, is_last = (np.diff(line, prepend=-1) != 0), (np.diff(line, append=-1) != 0)
+    drawn = ~is_last[:-1]  # segments, each from a point to the next; between two lines there is none
+    wanted = np.zeros(len(points) + 1, bool)  # of the segment that leads to each point
+    wanted[1:-1][drawn] = region.contains((points[:-1][drawn] + points[1:][drawn]) / 2) == within
+    dot = is_first & is_last
+    wanted_dot = np.zeros(len(points), bool)
+    wanted_dot[dot] = region.contains(points[dot]) == within
+    starts, stops = ~wanted[:-1] & wanted[1:] | wanted_dot, wanted[:-1] & ~wanted[1:] | wanted_dot
+    # Where two shapes of the region overlap, their borders cross lines that are not cut there.
+    kept = starts | stops | (wanted[:-1] & wanted[1:] & ~is_crossing)
+    first, last = np.flatnonzero(starts), np.flatnonzero(stops)
+    lengths = np.diff(np.append(np.flatnonzero(starts[kept]), int(kept.sum())))
+    return _Lines(
+        points[kept].astype(np.float32).astype(np.float64),
+        lengths,
+        lines.stroke[line[first]],
+        ~is_first[first] | lines.cut_start[line[first]],
+        ~is_last[last] | lines.cut_end[line[last]],
+    )
 
 
 def _touched(sketch: Sketch, region: Region) -> Flags:
@@ -192,24 +229,31 @@ def _touched(sketch: Sketch, region: Region) -> Flags:
         return np.zeros(len(sketch.lengths), bool)
     low, high = (reduce.reduceat(sketch.points, sketch.starts, axis=0) for reduce in (np.minimum, np.maximum))
     left, top, right, bottom = region.bounds
-    meets = (low <= (right, bottom)) & (high >= (left, top))
-    return np.asarray(meets.all(axis=1), np.bool_)
+    meets: Flags = (low <= (right, bottom)) & (high >= (left, top))
+    return np.asarray(meets.all(axis=1), bool)
 
 
-def _with_crossings(stroke: Doubles, region: Region) -> tuple[Doubles, Flags]:
-    """The stroke with a point wherever it crosses the border, and which of its points are such crossings."""
-    if len(stroke) == 1:
-        return stroke, np.zeros(1, bool)
-    way = np.diff(stroke, axis=0)
-    place = np.unique(np.concatenate(list(_crossings(stroke, way, region))))
-    segment = np.minimum(place.astype(np.int64), len(way) - 1)
-    crossings = stroke[segment] + (place - segment)[:, None] * way[segment]
-    order = np.argsort(np.concatenate([np.arange(len(stroke)), place]), kind="stable")
-    return np.concatenate([stroke, crossings])[order], order >= len(stroke)
+def _with_crossings(
+    points: Doubles, lengths: NDArray[np.int64], region: Region
+) -> tuple[Doubles, NDArray[np.int64], Flags]:
+    """Lines with a point wherever they cross the border: points, the line of each, and which of them are crossings."""
+    line = np.repeat(np.arange(len(lengths)), lengths)
+    way = np.diff(points, axis=0)
+    way[line[1:] != line[:-1]] = 0  # the pen is in the air
+    found = list(_crossings(points, way, region))
+    segment, share = (np.concatenate([one[which] for one in found]) for which in (0, 1))
+    before = np.concatenate([np.arange(len(points)), segment])  # the line's own point that each one follows, or is
+    along = np.concatenate([np.zeros(len(points)), share])
+    order = np.lexsort((along, before))
+    every = np.concatenate([points, points[segment] + share[:, None] * way[segment]])[order]
+    new = order >= len(points)
+    again = np.zeros(len(order), bool)  # corners of the region, and edges that two of its shapes share
+    again[1:] = new[1:] & (along[order][1:] == along[order][:-1]) & (before[order][1:] == before[order][:-1])
+    return every[~again], line[before[order][~again]], new[~again]
 
 
-def _crossings(stroke: Doubles, way: Doubles, region: Region) -> Iterator[Doubles]:
-    """Where segments cross the border: number of the segment plus the share of the way along it.
+def _crossings(points: Doubles, way: Doubles, region: Region) -> Iterator[tuple[NDArray[np.int64], Doubles]]:
+    """Where segments, each of a `way` from its point, cross the border: their numbers, and the share of the way.
 
     Where an end of the segment lies on the edge, to the tolerance, there is nothing to cut: a line that was cut there,
     and whose end was rounded, is not cut again.
@@ -218,9 +262,9 @@ def _crossings(stroke: Doubles, way: Doubles, region: Region) -> Iterator[Double
     border = stop - start
     slack = region.tolerance * np.hypot(border[:, 0], border[:, 1])
     rows = max(PAIRS // len(start), 1)
-    for first in range(0, len(way), rows):
+    for first in range(0, len(points), rows):
         part = slice(first, first + rows)
-        offset = start - stroke[:-1][part, None]  # (m, e, 2)
+        offset = start - points[:-1][part, None]  # (m, e, 2)
         across = _cross(way[part, None], border)  # (m, e)
         from_start = _cross(offset, border)  # (m, e) distances of the segment's ends from the edge, times its length
         from_stop = across - from_start
@@ -230,7 +274,7 @@ def _crossings(stroke: Doubles, way: Doubles, region: Region) -> Iterator[Double
             crossed = (along > 0) & (along < 1) & (on_edge >= -ON_BORDER) & (on_edge <= 1 + ON_BORDER)
         crossed &= (np.abs(from_start) > slack) & (np.abs(from_stop) > slack)
         segment, edge = np.nonzero(crossed)
-        yield first + segment + along[segment, edge]
+        yield first + segment, along[segment, edge]
 
 
 def _cross(a: Doubles, b: Doubles) -> Doubles:
@@ -244,15 +288,12 @@ def with_border_points(sketch: Sketch, region: Region) -> tuple[Sketch, Flags]:
     A row is visible if the line that leads to its point lies outside of the region; at the start of a stroke, if the
     point does.
     """
-    strokes, visible = [], []
-    touched = _touched(sketch, region)
-    for stroke, near in zip(sketch.strokes, touched.tolist(), strict=True):
-        if not near:
-            strokes.append(stroke)
-            visible.append(np.ones(len(stroke), bool))
-            continue
-        points, _ = _with_crossings(stroke.astype(np.float64), region)
-        strokes.append(points.astype(np.float32))
-        visible.append(~region.contains(np.concatenate([points[:1], (points[:-1] + points[1:]) / 2])))
-    lengths = np.array([len(stroke) for stroke in strokes])
-    return Sketch(np.concatenate(strokes), lengths, sketch.category, sketch.key, sketch.parts), np.concatenate(visible)
+    if not region:
+        return sketch, np.ones(len(sketch), bool)
+    points, line, _ = _with_crossings(sketch.points.astype(np.float64), sketch.lengths, region)
+    before = np.concatenate([points[:1], points[:-1]])
+    is_first = np.diff(line, prepend=-1) != 0
+    before[is_first] = points[is_first]
+    lengths = np.bincount(line, minlength=len(sketch.lengths))
+    denser = Sketch(points.astype(np.float32), lengths, sketch.category, sketch.key, sketch.parts)
+    return denser, ~region.contains((before + points) / 2)

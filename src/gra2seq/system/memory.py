@@ -1,7 +1,7 @@
 """Allocator and garbage collector settings of the commands. A program calls these, a library never does.
 
 By default glibc returns large freed arrays to the system and asks for them again at the next step; zeroing their
-pages each time costs about a tenth of a training step (docs/decisions.md).
+pages each time costs about a tenth of a training step (docs/decisions).
 """
 
 from __future__ import annotations

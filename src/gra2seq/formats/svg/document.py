@@ -31,9 +31,6 @@ from gra2seq.formats.svg.source import Edit, Source
 from gra2seq.formats.svg.values import numbers
 from gra2seq.sketch.strokes import Doubles, Sketch
 
-THIN = 1 / 40  # area over squared length of the outline: that of a band ten times as long as wide is 1/44
-
-
 THIN = 1 / 40  # area over squared length of the outline: that of a band ten times as long as wide is 1/48
 
 
