@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from playwright.sync_api import sync_playwright
 from studio_server import RunningStudio
+from visitor import CHROMIUM, NARROW, WIDE, Visitor
 
 from gra2seq.config import parse_config
 from gra2seq.data.doodles import doodle
@@ -64,3 +66,28 @@ def running(model: Model) -> Iterator[RunningStudio]:
     studio = RunningStudio(model)
     yield studio
     studio.stop()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(params=[WIDE, NARROW], ids=["1280px", "375px"])
+def visitor(browser, shared, client, request) -> Iterator[Visitor]:  # noqa: ARG001 (client waits for the gallery)
+    visitor = Visitor(browser, shared.address, request.param)
+    yield visitor
+    visitor.context.close()
+    assert visitor.complaints == []
+
+
+@pytest.fixture
+def wide(browser, shared, client) -> Iterator[Visitor]:  # noqa: ARG001
+    visitor = Visitor(browser, shared.address, WIDE)
+    yield visitor
+    visitor.context.close()
+    assert visitor.complaints == []

@@ -2,97 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 from studio_server import RunningStudio
+from visitor import NARROW, NEEDS_CHROMIUM, PATIENCE, SQUARE, WAYS, WIDE, Visitor, expect
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium runs these tests")
-playwright_api = pytest.importorskip("playwright.sync_api")
-expect = playwright_api.expect
+pytestmark = NEEDS_CHROMIUM
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
-WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 375, "height": 740}
-SQUARE = [(200, 200), (440, 200), (440, 440), (200, 440), (200, 210)]
-PATIENCE = 30_000  # ms: machines that run tests are busy
-WAYS = "#grid .card:not(:disabled)"
-
-
-@pytest.fixture(scope="session")
-def browser():
-    with playwright_api.sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield chromium
-        chromium.close()
-
-
-class Visitor:
-    """Somebody who uses the page. Whatever the console says is an error unless it was expected."""
-
-    def __init__(self, browser, address, viewport, **context):
-        self.context = browser.new_context(viewport=viewport, accept_downloads=True, **context)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(PATIENCE)
-        self.complaints: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.goto(address)
-        self.wait_until("ready")
-
-    def wait_until(self, state):
-        expect(self.page.locator(f'#status[data-state="{state}"]')).to_be_visible(timeout=PATIENCE)
-
-    def drag(self, points, tool="pen"):
-        """Move the mouse along places of the page, given in its own units, with the button down."""
-        self.page.click(f'[data-tool="{tool}"]')
-        frame = self.page.locator("#board").bounding_box()
-        places = [(frame["x"] + x * frame["width"] / 640, frame["y"] + y * frame["height"] / 640) for x, y in points]
-        self.page.mouse.move(*places[0])
-        self.page.mouse.down()
-        for place in places[1:]:
-            self.page.mouse.move(*place, steps=6)
-        self.page.mouse.up()
-
-    def drawing(self):
-        return json.loads(self.page.evaluate("localStorage.getItem('gra2seq-studio')"))
-
-    def heal(self, how="click"):
-        if how == "click":
-            self.page.click("#heal")
-        else:
-            self.page.keyboard.press("h")
-        expect(self.page.locator(WAYS)).to_have_count(9, timeout=PATIENCE)
-
-    def saved(self, kind):
-        self.page.click("#save summary")
-        with self.page.expect_download() as waiting:
-            self.page.click(f'[data-save="{kind}"]')
-        return Path(waiting.value.path())
-
-
-@pytest.fixture(params=[WIDE, NARROW], ids=["1280px", "375px"])
-def visitor(browser, shared, client, request) -> Iterator[Visitor]:  # noqa: ARG001 (client waits for the gallery)
-    visitor = Visitor(browser, shared.address, request.param)
-    yield visitor
-    visitor.context.close()
-    assert visitor.complaints == []
-
-
-@pytest.fixture
-def wide(browser, shared, client) -> Iterator[Visitor]:  # noqa: ARG001
-    visitor = Visitor(browser, shared.address, WIDE)
-    yield visitor
-    visitor.context.close()
-    assert visitor.complaints == []
 
 
 def test_draw_erase_heal_and_take_over(visitor):
@@ -211,66 +133,6 @@ def test_search_and_guess_follow_the_drawing(wide):
     before = wide.drawing()["strokes"]
     wide.page.locator("#strip button").nth(3).click()
     assert wide.drawing()["strokes"] != before
-
-
-@pytest.mark.parametrize("kind", ["svg", "ndjson", "animation"])
-def test_what_was_taken_away_comes_back_the_same(wide, kind, tmp_path):
-    wide.drag(SQUARE)
-    wide.drag([(100, 100), (150, 130), (170, 90)])
-    before = wide.drawing()["strokes"]
-    target = tmp_path / f"drawing.{'ndjson' if kind == 'ndjson' else 'svg'}"
-    shutil.copy(wide.saved(kind), target)
-    wide.page.click("#clear")
-    wide.page.set_input_files("#file", target)
-    expect(wide.page.locator("#clear")).to_be_enabled()
-    assert wide.drawing()["strokes"] == before
-
-
-def test_a_png_is_a_picture_of_the_drawing(wide):
-    wide.drag(SQUARE)
-    pixels = cv2.imread(str(wide.saved("png")), cv2.IMREAD_GRAYSCALE)
-    assert pixels.shape == (1024, 1024)
-    assert 0.002 < (pixels < 128).mean() < 0.05
-
-
-def test_a_picture_of_the_drawing_is_traced(wide, tmp_path):
-    wide.drag([(100, 320), (540, 320)])
-    shutil.copy(wide.saved("png"), tmp_path / "drawing.png")
-    wide.page.click("#clear")
-    wide.page.set_input_files("#file", tmp_path / "drawing.png")
-    expect(wide.page.locator("#clear")).to_be_enabled(timeout=PATIENCE)
-    assert len(wide.drawing()["strokes"]) == 1
-
-
-def test_a_link_holds_the_drawing_and_the_seed(wide, shared):
-    wide.drag(SQUARE)
-    before = wide.drawing()["strokes"]
-    wide.page.fill("#seed", "42")
-    wide.page.click("#save summary")
-    wide.page.click('[data-save="link"]')
-    expect(wide.page.locator("#toast")).to_be_visible()
-    link = wide.page.url
-    assert "#" in link
-    wide.page.click("#clear")
-    wide.page.goto("about:blank")
-    wide.page.goto(link)
-    expect(wide.page.locator("#seed")).to_have_value("42")
-    assert wide.drawing()["strokes"] == before
-    assert wide.page.url == shared.address
-
-
-def test_svg_text_can_be_pasted(wide):
-    svg = "<svg xmlns='http://www.w3.org/2000/svg'><path fill='none' stroke='black' d='M0 0L50 80L90 10'/></svg>"
-    wide.page.evaluate(
-        """(text) => {
-          const data = new DataTransfer();
-          data.setData("text/plain", text);
-          dispatchEvent(new ClipboardEvent("paste", { clipboardData: data }));
-        }""",
-        svg,
-    )
-    expect(wide.page.locator("#clear")).to_be_enabled()
-    assert len(wide.drawing()["strokes"][0]) == 3
 
 
 def test_what_was_cut_out_stays_away(wide):
