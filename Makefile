@@ -2,20 +2,25 @@
 PYTHON ?= python3
 BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
+PORT ?= 8017
+
 # no note of the documentation theme on its successor
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo test test-slow fuzz fuzz-long check format docs bench install clean
+.PHONY: demo studio test test-slow fuzz fuzz-long check check-js format docs bench bench-studio install clean
 
 install: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[studio,dev]'
 	touch $@
 
 demo: install  ## the model in the package heals drawings it never saw; writes a page of it
 	$(BIN)/python examples/demo.py
+
+studio: install  ## the page to draw on, in your browser
+	$(BIN)/gra2seq studio --port $(PORT)
 
 test: install check  ## all tests but the slow ones
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -39,12 +44,21 @@ docs: install  ## the site, in out/site
 	$(BIN)/mkdocs build --strict
 	@echo "The site is in out/site/index.html"
 
+check-js: node_modules/.package-lock.json  ## types of the page's JavaScript; needs node
+	npx --no-install tsc --project jsconfig.json
+
+node_modules/.package-lock.json: package.json package-lock.json
+	npm ci --no-audit --no-fund
+
 format: install
 	$(BIN)/ruff check --fix src tests examples docs
 	$(BIN)/ruff format src tests examples docs
 
 bench: install  ## ratios as JSON (quiet machine, please)
 	$(BIN)/gra2seq bench --json
+
+bench-studio: install  ## how fast the studio answers, and how it bears many people: JSON
+	$(BIN)/python benchmarks/studio.py
 
 clean:
 	rm -rf .venv out build dist

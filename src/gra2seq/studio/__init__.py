@@ -1,0 +1,1 @@
+"""The studio: a page to draw on, and the HTTP service behind it."""
