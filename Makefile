@@ -7,7 +7,7 @@ PORT ?= 8017
 # no note of the documentation theme on its successor
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo studio test test-slow fuzz fuzz-long check check-js format docs bench bench-studio install clean
+.PHONY: demo studio test test-browser test-slow fuzz fuzz-long check check-js format docs bench bench-studio install clean
 
 install: .venv/installed
 
@@ -23,7 +23,10 @@ studio: install  ## the page to draw on, in your browser
 	$(BIN)/gra2seq studio --port $(PORT)
 
 test: install check  ## all tests but the slow ones
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not browser"
+
+test-browser: install  ## the page in a real Chromium
+	$(BIN)/python -m pytest -m browser
 
 test-slow: install  ## those that take minutes
 	$(BIN)/python -m pytest -m slow

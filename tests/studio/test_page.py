@@ -12,7 +12,7 @@ import pytest
 from studio_server import RunningStudio
 from visitor import NARROW, NEEDS_CHROMIUM, PATIENCE, SQUARE, WAYS, WIDE, Visitor, expect
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.browser]
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 

@@ -8,7 +8,7 @@ import cv2
 import pytest
 from visitor import NEEDS_CHROMIUM, PATIENCE, SQUARE, expect
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.browser]
 
 
 @pytest.mark.parametrize("kind", ["svg", "ndjson", "animation"])
