@@ -18,6 +18,10 @@ import typer
 from typer.testing import CliRunner
 
 from gra2seq.cli import app, several
+from gra2seq.config.systems import SYSTEMS
+from gra2seq.formats.registry import FORMATS
+from gra2seq.models.registry import MODELS
+from gra2seq.nn.links import LINKS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -31,7 +35,6 @@ BLOCK = re.compile(
 COMMAND = re.compile(r"(?:^|[`\s(])gra2seq +(?P<words>[a-z][a-z0-9-]*(?: +[a-z][a-z0-9-]*)?)", re.MULTILINE)
 CONFIGURATION = re.compile(r"gra2seq (?:train|compare|ablate) ([a-z][a-z0-9-]+)(?=[ `\n])")
 NOT_COMMANDS = {"is", "and", "can", "that", "import", "of", "to", "heals", "reads", "needs"}  # prose after the name
-STUDIO = "studio"  # in a package of its own
 TRAININGS = ("train", "compare", "ablate")
 
 
@@ -49,6 +52,17 @@ def blocks_of(path: Path) -> list[Block]:
 
 
 GUIDES = [path for path in [ROOT / "README.md", *PAGES] if blocks_of(path)]
+
+
+@pytest.fixture(autouse=True)
+def _registries_are_restored():
+    """What a guide registers is gone after its test."""
+    registries = (SYSTEMS, MODELS, LINKS, FORMATS)
+    before = [dict(registry) for registry in registries]
+    yield
+    for registry, content in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(content)
 
 
 @pytest.fixture
@@ -92,7 +106,7 @@ def test_named_commands_exist(path: Path) -> None:
     known = known_commands()
     for match in COMMAND.finditer(path.read_text("utf-8")):
         words = match["words"].split()
-        if words[0] in NOT_COMMANDS or words[0] == STUDIO:
+        if words[0] in NOT_COMMANDS:
             continue
         name = " ".join(words[:2]) if words[0] == "data" and len(words) > 1 else words[0]
         assert name in known, f"{path.name} names `gra2seq {name}`, which is no command"
