@@ -96,3 +96,12 @@ def test_a_client_that_hangs_up_does_not_disturb_others(client, cat):
     assert client.get("/api/health").status_code == 200
     assert send(client, "encode", {"strokes": cat}).status_code == 200
     assert time.monotonic() - began < 20
+
+
+def test_the_answer_to_a_refused_request_arrives(client):
+    """The whole of a large request is read before it is refused: else the connection is reset under the client."""
+    for _ in range(5):
+        response = client.post(
+            "/api/heal", content=b"x" * 10_000_000, headers={"content-type": "text/plain", "connection": "close"}
+        )
+        assert response.status_code == 413

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
-from gra2seq.studio.limits import MAX_BODY
+from gra2seq.studio.limits import MAX_BODY, MAX_DISCARDED
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -47,12 +47,9 @@ class Guard:
             return
         guarded = _with_headers(send)
         refused = self._refused(scope)
-        if refused:
-            await _answer(guarded, *refused)
-            return
         body = await _body(receive)
-        if body is None:
-            await _answer(guarded, *TOO_LARGE)
+        if refused or body is None:
+            await _answer(guarded, *(refused or TOO_LARGE))
             return
         unread = [body]
 
@@ -86,17 +83,23 @@ TOO_LARGE = 413, f"the request is larger than {MAX_BODY:,} bytes: simplify the d
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The whole body of a request, or None if it is larger than the limit."""
-    body = bytearray()
-    while True:
+    """The whole body of a request, or None if it is larger than the limit.
+
+    Of a larger one the rest is read, up to a limit: a connection that is closed while the other side still sends is
+    reset, and the answer is lost.
+    """
+    body, read = bytearray(), 0
+    while read < MAX_DISCARDED:
         message = await receive()
         if message["type"] != "http.request":
-            return bytes(body)
-        body += message.get("body", b"")
-        if len(body) > MAX_BODY:
-            return None
+            break
+        part = message.get("body", b"")
+        read += len(part)
+        if read <= MAX_BODY:
+            body += part
         if not message.get("more_body"):
-            return bytes(body)
+            break
+    return bytes(body) if read <= MAX_BODY else None
 
 
 def _with_headers(send: Send) -> Send:

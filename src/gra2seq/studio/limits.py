@@ -5,6 +5,7 @@ from __future__ import annotations
 from gra2seq.errors import UserError
 
 MAX_BODY = 1_000_000  # bytes of a request
+MAX_DISCARDED = 20_000_000  # bytes of a refused request that are read so that the answer arrives
 MAX_STROKES = 500  # of one drawing
 MAX_POINTS = 10_000  # of one drawing: a minute of drawing with a mouse that reports 150 points a second
 MAX_SHAPES = 200  # boxes, polygons and eraser paths of one region

@@ -61,6 +61,7 @@ def server_of(engine: Engine, host: str, port: int) -> uvicorn.Server:
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=2,
+        timeout_keep_alive=75,  # longer than clients keep an idle connection: none is closed as it is used again
     )
     return uvicorn.Server(config)
 
