@@ -9,7 +9,6 @@ codes.json  model, sources, shard, and checksums of the other two; renamed to it
 from __future__ import annotations
 
 import hashlib
-import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
 from gra2seq.search.drawings import Source
-from gra2seq.system.json_files import read_json_object
+from gra2seq.search.headers import read_header, write_header
 
 if TYPE_CHECKING:
     from gra2seq.model import Model
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 VERSION = 1
 CHUNK = 1 << 14  # codes that share a checksum
 PRECISIONS = ("float16", "float32")
-MAX_HEADER = 64_000_000  # bytes of codes.json: a checksum for every CHUNK codes, and the names of the sources
 AGAIN = "encode the drawings again"
 
 Codes16Or32 = NDArray[Any]
@@ -111,15 +109,12 @@ class Header:
     def read(path: Path) -> Header:
         """OSError if there is no such file, UserError if it is damaged or of another version."""
         try:
-            value = read_json_object(path, MAX_HEADER)
-            if value.get("version") != VERSION:
-                raise UserError(f"{path} has version {value.get('version')!r}, this program reads {VERSION}: {AGAIN}")
-            return _header(value)
+            return _header(read_header(path, VERSION))
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(f"{path} is damaged ({error}): {AGAIN}") from error
 
     def write(self, path: Path) -> None:
-        path.write_text(json.dumps(self.as_json()), encoding="utf-8")
+        write_header(path, self.as_json())
 
 
 def _header(value: dict[str, Any]) -> Header:
@@ -229,7 +224,8 @@ def map_array(path: Path, shape: Sequence[int], dtype: str) -> NDArray[Any]:
         raise UserError(
             f"{path} holds {array.dtype} numbers of shape {array.shape}, its .json says {dtype} {tuple(shape)}: {AGAIN}"
         )
-    return array.view(np.ndarray)
+    plain: NDArray[Any] = array.view(np.ndarray)
+    return plain
 
 
 def checksum(array: NDArray[Any], before: int = 0) -> int:

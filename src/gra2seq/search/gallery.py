@@ -20,9 +20,9 @@ from gra2seq.errors import UserError
 from gra2seq.search import ann, exact
 from gra2seq.search.codes import CHUNK, PRECISIONS, ModelName, checksum, map_array
 from gra2seq.search.drawings import Source
+from gra2seq.search.headers import read_header
 from gra2seq.search.keys import Key
 from gra2seq.sketch.strokes import Doubles, Floats, Ints, Sketch
-from gra2seq.system.json_files import read_json_object
 
 if TYPE_CHECKING:
     from gra2seq.model import Model
@@ -37,7 +37,6 @@ HEADER, CODES, NORMS, KEYS, KEY_STARTS, INDEX = (
     "index.faiss",
 )
 EXACT, IVF_PQ = "exact", "ivf-pq"
-MAX_HEADER = 64_000_000  # bytes
 MAX_K = 10_000
 AGAIN = "build it again with `gra2seq index`"
 
@@ -70,7 +69,7 @@ class GalleryHeader:
     def read(folder: Path) -> GalleryHeader:
         path = folder / HEADER
         try:
-            return _header(read_json_object(path, MAX_HEADER))
+            return _header(read_header(path, VERSION))
         except OSError as error:
             raise UserError(f"{folder} is not a gallery (no {HEADER}): make one with `gra2seq index`") from error
         except (KeyError, TypeError, ValueError) as error:
@@ -78,8 +77,6 @@ class GalleryHeader:
 
 
 def _header(value: dict[str, Any]) -> GalleryHeader:
-    if value["version"] != VERSION:
-        raise ValueError(f"version {value['version']!r}, this program reads {VERSION}")
     numbers = {name: value[name] for name in ("rows", "code", "key_bytes")}
     if not all(type(number) is int and number >= 1 for number in numbers.values()):
         raise ValueError("a count is not a whole number")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from gra2seq.search import ann, exact
 from gra2seq.search.codes import CHUNK, Codes, CodesWriter, companions
 from gra2seq.search.drawings import Source
 from gra2seq.search.gallery import CODES, EXACT, HEADER, INDEX, IVF_PQ, KEY_STARTS, KEYS, NORMS, Gallery, GalleryHeader
+from gra2seq.search.headers import write_header
 from gra2seq.search.keys import Key
 from gra2seq.system.atomic_files import atomic_folder
 
@@ -79,7 +79,7 @@ def build_gallery(
             method,
             tuning,
         )
-        (folder / HEADER).write_text(json.dumps(header.as_json()), encoding="utf-8")
+        write_header(folder / HEADER, header.as_json())
     return Gallery.open(out)
 
 
