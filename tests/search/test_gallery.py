@@ -116,13 +116,18 @@ def test_damaged_codes_are_refused_and_nothing_is_written(codes, tmp_path, suffi
     assert not (tmp_path / "gallery").exists()
 
 
-def test_damaged_gallery_is_noticed_when_it_is_searched(gallery, tmp_path):
+@pytest.mark.parametrize("name", ["codes.npy", "norms.npy"])
+def test_damaged_gallery_is_noticed_when_it_is_searched(gallery, tmp_path, name):
     folder = shutil.copytree(gallery.path, tmp_path / "gallery")
-    data = bytearray((folder / "codes.npy").read_bytes())
+    data = bytearray((folder / name).read_bytes())
     data[-5] ^= 0x10
-    (folder / "codes.npy").write_bytes(data)
-    with pytest.raises(UserError, match=r"codes\.npy is damaged"):
+    (folder / name).write_bytes(data)
+    with pytest.raises(UserError, match=f"{name} is damaged"):
         gra2seq.Gallery.open(folder).find(np.zeros(gallery.header.code))
+
+
+def test_what_is_no_gallery_is_named(gallery, tmp_path):
+    folder = shutil.copytree(gallery.path, tmp_path / "gallery")
     (folder / "gallery.json").write_text("{}")
     with pytest.raises(UserError, match="damaged"):
         gra2seq.Gallery.open(folder)

@@ -51,6 +51,7 @@ class GalleryHeader:
     code: int
     dtype: str
     chunks: tuple[int, ...]  # CRC-32 of every CHUNK codes
+    norms: int  # CRC-32 of the squared lengths
     key_bytes: int
     method: str = EXACT
     tuning: ann.Tuning | None = None
@@ -60,7 +61,7 @@ class GalleryHeader:
             "version": VERSION,
             "model": vars(self.model),
             "sources": [source.as_json() for source in self.sources],
-            **{name: getattr(self, name) for name in ("rows", "code", "dtype", "key_bytes", "method")},
+            **{name: getattr(self, name) for name in ("rows", "code", "dtype", "norms", "key_bytes", "method")},
             "chunks": list(self.chunks),
             "tuning": vars(self.tuning) if self.tuning else None,
         }
@@ -89,6 +90,7 @@ def _header(value: dict[str, Any]) -> GalleryHeader:
         **numbers,
         dtype=value["dtype"],
         chunks=tuple(map(int, value["chunks"])),
+        norms=int(value["norms"]),
         method=value["method"],
         tuning=None if tuning is None else ann.Tuning(int(tuning["probes"]), float(tuning["recall"])),
     )
@@ -182,6 +184,8 @@ class Gallery:
 
     def _verify(self, rows: slice) -> None:
         """Compare the chunks of these rows with their checksums, when they are first used."""
+        if rows.start == 0 and not self._verified[0] and checksum(self.norms) != self.header.norms:
+            raise UserError(f"{self.path / NORMS} is damaged (its checksum does not match): {AGAIN}")
         for number in range(rows.start // CHUNK, (rows.stop - 1) // CHUNK + 1):
             if not self._verified[number]:
                 part = self.codes[number * CHUNK : (number + 1) * CHUNK]

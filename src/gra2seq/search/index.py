@@ -10,7 +10,7 @@ import numpy as np
 
 from gra2seq.errors import UserError, unknown_name
 from gra2seq.search import ann, exact
-from gra2seq.search.codes import CHUNK, Codes, CodesWriter, companions
+from gra2seq.search.codes import CHUNK, Codes, CodesWriter, checksum, companions
 from gra2seq.search.drawings import Source
 from gra2seq.search.gallery import CODES, EXACT, HEADER, INDEX, IVF_PQ, KEY_STARTS, KEYS, NORMS, Gallery, GalleryHeader
 from gra2seq.search.headers import write_header
@@ -75,6 +75,7 @@ def build_gallery(
             parts[0].header.code,
             parts[0].header.dtype,
             chunks,
+            checksum(norms),
             key_bytes,
             method,
             tuning,
