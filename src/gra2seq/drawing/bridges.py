@@ -59,7 +59,7 @@ def outward(stroke: Doubles) -> Doubles:
     """(2,) unit direction in which a stroke leaves its first point, away from itself; 0 of a dot."""
     far = np.hypot(*(stroke - stroke[0]).T)
     place = int((far >= TANGENT).argmax()) or len(stroke) - 1
-    return (stroke[0] - stroke[place]) / max(float(far[place]), 1e-9)
+    return np.asarray((stroke[0] - stroke[place]) / max(float(far[place]), 1e-9))
 
 
 def hermite(start: Doubles, stop: Doubles, leaving: Doubles, arriving: Doubles) -> Doubles:

@@ -65,4 +65,4 @@ def distances(drawings: Sequence[Sequence[Doubles]]) -> Doubles:
             far = cv2.distanceTransform(blank, cv2.DIST_L2, 5)[cells[:, 1], cells[:, 0]].astype(np.float64) * cell
             counts = np.diff([*starts, len(cells)])
             one_way[drawn, number] = np.add.reduceat(far, starts) / counts
-    return (one_way + one_way.T) / 2
+    return np.asarray((one_way + one_way.T) / 2)
