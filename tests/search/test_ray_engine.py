@@ -14,6 +14,13 @@ from gra2seq.search.ray_engine import RayEngine, check_usable
 BLOCK = 16
 
 
+@pytest.fixture(autouse=True)
+def _busy_machine(monkeypatch):
+    """Ray gives its workers the lowest priority and a node 30 seconds to start: too little where other tests run."""
+    monkeypatch.setenv("RAY_worker_niceness", "0")
+    monkeypatch.setenv("RAY_raylet_start_wait_time_s", "120")
+
+
 def test_missing_ray_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(ray_engine, "find_spec", lambda _: None)
     with pytest.raises(UserError, match=r"gra2seq\[ray\]"):
