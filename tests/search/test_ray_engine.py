@@ -76,24 +76,25 @@ def test_local_cluster_makes_the_same_bytes_as_this_process(store, codes, tiny_r
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-def test_killed_actor_is_replaced(store, codes, tiny_run, tmp_path, contents):
+def test_killed_actor_is_replaced(store, codes, tiny_run, tmp_path, contents, monkeypatch):
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'gra2seq[ray]'")
+    actors, start = [], ray_engine._Pool._start
+
+    def recorded_start(pool):
+        start(pool)
+        actors.append(list(pool.pending.values())[-1][0])
+
+    def kill_first(done, _total):
+        if done and len(actors) == 2:
+            ray.kill(actors[0])
+
+    monkeypatch.setattr(ray_engine._Pool, "_start", recorded_start)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
-        killed = []
-
-        def kill_one(done, _total):
-            if done and not killed:
-                from ray.util.state import list_actors
-
-                alive = [actor for actor in list_actors() if actor.state == "ALIVE"]
-                killed.append(alive[0].pid)
-                os.kill(alive[0].pid, 9)
-
         out = tmp_path / "codes.npy"
         layout, engine = Layout(block=BLOCK), RayEngine(tiny_run, jobs=2)
-        encode_to_file([store], out, model=tiny_run, layout=layout, engine=engine, progress=kill_one)
-        assert killed
+        encode_to_file([store], out, model=tiny_run, layout=layout, engine=engine, progress=kill_first)
+        assert len(actors) == 3
         assert contents(out) == contents(codes)
     finally:
         ray.shutdown()
