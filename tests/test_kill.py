@@ -79,3 +79,15 @@ def test_pack_killed_at_random_times_keeps_weights_and_configuration_together(tm
     assert names_in(out.parent) == ["model"]
     assert names_in(out) == ["config.json", "model.safetensors"]
     assert gra2seq.load(out)
+
+
+def test_healing_of_many_files_killed_at_random_times_equals_one_that_was_not(tmp_path, tiny_run):
+    source, whole, killed = (tmp_path / name for name in ("source", "whole", "killed"))
+    source.mkdir()
+    for number, sketch in enumerate(doodles(8, seed=0)):
+        write(source / f"{number}.svg", sketch)
+    do("heal", 0, 1.0, source=str(source), out=str(whole), model=str(tiny_run))
+    do("heal", KILLS, 1.0, source=str(source), out=str(killed), model=str(tiny_run))
+    assert names_in(killed) == names_in(whole)
+    assert len(names_in(killed)) == 3 * 8
+    assert all((killed / name).read_bytes() == (whole / name).read_bytes() for name in names_in(whole))

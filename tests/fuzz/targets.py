@@ -13,7 +13,6 @@ import gzip
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-
 from pathlib import Path
 
 import numpy as np
@@ -140,13 +139,16 @@ SVG_TOKENS = (
     ),
 )
 SVGS = [
-    b"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 10 10'><path d='M1 1L9 9M2,2c1 2 3 4 5 6a3 3 0 1 0 2-2z'/></svg>",
+    b"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 10 10'>"
+    b"<path d='M1 1L9 9M2,2c1 2 3 4 5 6a3 3 0 1 0 2-2z'/></svg>",
     b"<svg width='10' height='10'><g id='a' transform='translate(1 2) scale(.5)'><circle r='3' cx='4' cy='4'/></g>"
     b"<use href='#a' x='3'/><polyline points='0 0 5 5 9 1'/><rect x='1' y='1' width='4' height='5' rx='1'/></svg>",
     b"<svg><style>.b{stroke:red;fill:none} g > path{stroke-width:2}</style><g class='b' style='opacity:.5'>"
-    b"<path class='b' d='M0 0H5V5h-2v-2S1 2 3 4T5 6Q1 1 2 2t1 1'/><ellipse rx='4' ry='2'/><line x2='5' y2='6'/></g></svg>",
+    b"<path class='b' d='M0 0H5V5h-2v-2S1 2 3 4T5 6Q1 1 2 2t1 1'/>"
+    b"<ellipse rx='4' ry='2'/><line x2='5' y2='6'/></g></svg>",
     b"<?xml version='1.0'?><!DOCTYPE svg [<!ENTITY c 'M0 0L9 9'>]><svg xmlns:x='http://www.w3.org/1999/xlink'>"
-    b"<defs><symbol id='a' viewBox='0 0 5 5'><path d='&c;'/></symbol></defs><use x:href='#a' width='9' height='9'/></svg>",
+    b"<defs><symbol id='a' viewBox='0 0 5 5'><path d='&c;'/></symbol></defs>"
+    b"<use x:href='#a' width='9' height='9'/></svg>",
 ]
 REQUEST_TOKENS = (*JSON_TOKENS, b'"region":', b'"samples":', b'"seed":', b'"boxes":[[2,2,4,4]]', b"1e308", b"Origin: x")
 
@@ -163,7 +165,7 @@ def requests() -> list[bytes]:
         ("heal", erased | {"samples": 2, "seed": 3, "temperature": 0.5}),
         *((name, drawing | {"samples": 1}) for name in ("complete", "redraw")),
         *((name, drawing) for name in ("encode", "graph", "search", "guess")),
-        ("graph", damaged | {"links": "temporal"}),
+        ("graph", drawing | {"region": damaged["region"], "links": "temporal"}),
         ("morph", {"drawings": [drawing["strokes"]] * 2, "steps": 2}),
         ("read", {"svg": SVGS[0].decode()}),
     ]

@@ -58,6 +58,23 @@ def read_grey(source: str | Path | bytes) -> Picture:
     return Picture(grey, name, f"{name} is animated: only its first frame is read" if animated else "")
 
 
+def read_mask(path: str | Path) -> NDArray[np.bool_]:
+    """(height, width) which pixels are painted: the opaque or, without transparency, those darker than the page."""
+    with _open(read_bytes(path, MAX_BYTES), str(path)) as image:
+        _check_size(image, str(path))
+        try:
+            image.load()
+            upright = _upright(image)
+            opacity = np.asarray(upright.convert("RGBA").getchannel("A"))
+            if opacity.min() < 255:
+                return opacity >= 128
+            grey = _grey(upright)
+        except _DAMAGED as error:
+            raise UserError(f"{path} is damaged or cut off ({error}): save or copy it again") from error
+    painted: NDArray[np.bool_] = grey < grey.max() / 2
+    return painted
+
+
 def _open(data: bytes, name: str) -> Image.Image:
     """The picture with its header read and nothing else."""
     try:
