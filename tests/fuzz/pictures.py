@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import struct
+import warnings
 import zlib
 
 import numpy as np
 from PIL import Image
+
+from gra2seq.formats.raster import MAX_PIXELS
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_TOKENS = (b"IHDR", b"PLTE", b"IDAT", b"tRNS", b"acTL", b"eXIf", b"iCCP", b"zTXt", b"IEND", b"\x00\x00\x00\x0d")
@@ -45,6 +48,18 @@ def pngs() -> list[bytes]:
 def jpgs() -> list[bytes]:
     grey = Image.fromarray(page())
     return [encoded(grey, "JPEG"), encoded(grey.convert("RGB"), "JPEG"), encoded(grey.convert("CMYK"), "JPEG")]
+
+
+def unpacked_size(content: bytes) -> int:
+    """Bytes of the pixels that the header states, if it can be read and the picture is not refused for its size."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            image = Image.open(io.BytesIO(content))
+            size = image.size[0] * image.size[1]
+            return size * len(image.getbands()) if size <= MAX_PIXELS else 0
+    except Exception:  # whatever Pillow raises: then nothing is unpacked
+        return 0
 
 
 def with_png_checksums(content: bytes) -> bytes:

@@ -52,6 +52,8 @@ def fuzz(name: str, count: int, seed: int = 0, keep: Path | None = None) -> dict
 def read_limited(target: Target, path: Path, size: int) -> Result:
     """Let a target read a file under its limits."""
     size += target.extra_size
+    if target.unpacked_size is not None:
+        size += target.unpacked_size(path.read_bytes())
     if target.max_seconds is None:
         return run_limited(target.function, path, size=size)
     return run_limited(target.function, path, size=size, max_seconds=target.max_seconds)

@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,7 @@ class Target:
     wrap: Callable[[bytes], bytes] | None = None  # a container, put around the mutant so that its checksum is right
     tokens: tuple[bytes, ...] = ()  # words of the format
     extra_size: int = 0  # bytes that are read besides the mutant
+    unpacked_size: Callable[[bytes], int] | None = None  # of a mutant, where that is not its own size
     max_seconds: float | None = None  # of processor time, where drawing is part of the work
     short: int = 150  # mutants in the normal tests
 
@@ -201,6 +203,7 @@ def with_tensors(header: bytes) -> bytes:
     return with_tensors(header)
 
 
+PICTURE: dict[str, Any] = {"unpacked_size": pictures.unpacked_size, "short": 60}
 TRACE = "gra2seq.formats.tracing:read_picture"
 DEEP = b'{"config":' + b"[" * 5000  # a deep config.json and header were a RecursionError
 MODEL_BYTES = 2_000_000  # of the model folder around a mutant
@@ -221,8 +224,8 @@ TARGETS = {
     "npz-names": Target(".npz", lambda: [hostile.TABLE], wrap=hostile.names, tokens=JSON_TOKENS),
     "svg": Target(".svg", lambda: [*SVGS, *small(".svg")], tokens=SVG_TOKENS),
     "svg-document": Target(".svg", lambda: SVGS, "fuzz.readers:edit_svg", tokens=SVG_TOKENS),
-    "png": Target(".png", pictures.pngs, TRACE, pictures.with_png_checksums, pictures.PNG_TOKENS, short=60),
-    "jpg": Target(".jpg", pictures.jpgs, TRACE, tokens=pictures.JPG_TOKENS, short=60),
+    "png": Target(".png", pictures.pngs, TRACE, pictures.with_png_checksums, pictures.PNG_TOKENS, **PICTURE),
+    "jpg": Target(".jpg", pictures.jpgs, TRACE, tokens=pictures.JPG_TOKENS, **PICTURE),
     "model-config": Target(
         ".json", from_readers("config"), "fuzz.readers:load_model", None, JSON_TOKENS, MODEL_BYTES, short=40
     ),
