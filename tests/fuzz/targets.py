@@ -156,7 +156,7 @@ REQUEST_TOKENS = (*JSON_TOKENS, b'"region":', b'"samples":', b'"seed":', b'"boxe
 
 
 def requests() -> list[bytes]:
-    """Requests to every address of the studio, most of them in order."""
+    """Requests to every address of the studio: method and address on the first line, then the body."""
     drawing = {"strokes": [[[0, 0], [5, 9], [9, 0]], [[2, 5], [7, 5]]]}
     damaged = drawing | {"region": {"boxes": [[3, 3, 3, 4]]}, "samples": 1, "frame": [0, 0, 10, 10]}
     erased = drawing | {
@@ -171,13 +171,14 @@ def requests() -> list[bytes]:
         ("morph", {"drawings": [drawing["strokes"]] * 2, "steps": 2}),
         ("read", {"svg": SVGS[0].decode()}),
     ]
-    head = "POST /api/{}\nHost: 127.0.0.1:8017\nContent-Type: application/json\n\n{}"
-    posts = [head.format(name, json.dumps(body)).encode() for name, body in bodies]
-    return [
-        *posts,
-        b"GET /api/doodle?seed=3&category=cat\nHost: 127.0.0.1:8017\n\n",
-        b"GET /\nHost: 127.0.0.1:8017\n\n",
-    ]
+    posts = [f"POST /api/{name}\n{json.dumps(body)}".encode() for name, body in bodies]
+    return [*posts, b"GET /api/doodle?seed=3&category=cat\n", b"GET /\n"]
+
+
+def with_headers(content: bytes) -> bytes:
+    """A request with the headers that the studio asks for."""
+    first, _, body = content.partition(b"\n")
+    return first + b"\nHost: 127.0.0.1:8017\nContent-Type: application/json\n\n" + body
 
 
 def from_readers(name: str) -> Callable[[], list[bytes]]:
@@ -187,10 +188,10 @@ def from_readers(name: str) -> Callable[[], list[bytes]]:
         from fuzz import readers
 
         return {
-            "config": lambda: [readers.model_files()["config.json"], DEEP],
+            "config": lambda: [*[readers.model_files()["config.json"]] * 4, DEEP],
             "weights": lambda: [readers.model_files()["model.safetensors"]],
-            "header": lambda: [readers.weights_header(), DEEP],
-            "store header": lambda: [readers.header_seed(), DEEP],
+            "header": lambda: [*[readers.weights_header()] * 4, DEEP],
+            "store header": lambda: [*[readers.header_seed()] * 4, DEEP],
             "store": readers.store_seeds,
         }[name]()
 
@@ -222,8 +223,8 @@ TARGETS = {
     ),
     "npz-pickle": Target(".npz", pickles, wrap=hostile.objects, tokens=PICKLE_TOKENS),
     "npz-names": Target(".npz", lambda: [hostile.TABLE], wrap=hostile.names, tokens=JSON_TOKENS),
-    "svg": Target(".svg", lambda: [*SVGS, *small(".svg")], tokens=SVG_TOKENS),
-    "svg-document": Target(".svg", lambda: SVGS, "fuzz.readers:edit_svg", tokens=SVG_TOKENS),
+    "svg": Target(".svg", lambda: [*SVGS, *small(".svg")], tokens=SVG_TOKENS, short=80),
+    "svg-document": Target(".svg", lambda: SVGS, "fuzz.readers:edit_svg", tokens=SVG_TOKENS, short=60),
     "png": Target(".png", pictures.pngs, TRACE, pictures.with_png_checksums, pictures.PNG_TOKENS, **PICTURE),
     "jpg": Target(".jpg", pictures.jpgs, TRACE, tokens=pictures.JPG_TOKENS, **PICTURE),
     "model-config": Target(
@@ -243,7 +244,9 @@ TARGETS = {
     ),
     "store-header": Target(".json", from_readers("store header"), "fuzz.readers:read_store_header", None, JSON_TOKENS),
     "store": Target(".bin", from_readers("store"), "fuzz.readers:read_store_file"),
-    "studio": Target(".txt", requests, "fuzz.readers:send_request", tokens=REQUEST_TOKENS, max_seconds=10.0, short=40),
+    "studio": Target(
+        ".txt", requests, "fuzz.readers:send_request", with_headers, REQUEST_TOKENS, max_seconds=10.0, short=40
+    ),
 }
 
 
