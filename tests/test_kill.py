@@ -91,3 +91,15 @@ def test_encode_killed_at_random_times_equals_one_that_was_not(tmp_path, tiny_ru
     for suffix in (".npy", ".keys", ".json"):
         assert killed.with_suffix(suffix).read_bytes() == whole.with_suffix(suffix).read_bytes()
     assert names_in(killed.parent) == ["codes.json", "codes.keys", "codes.npy"]
+
+
+def test_healing_of_many_files_killed_at_random_times_equals_one_that_was_not(tmp_path, tiny_run):
+    source, whole, killed = (tmp_path / name for name in ("source", "whole", "killed"))
+    source.mkdir()
+    for number, sketch in enumerate(doodles(8, seed=0)):
+        write(source / f"{number}.svg", sketch)
+    do("heal", 0, 1.0, source=str(source), out=str(whole), model=str(tiny_run))
+    do("heal", KILLS, 1.0, source=str(source), out=str(killed), model=str(tiny_run))
+    assert names_in(killed) == names_in(whole)
+    assert len(names_in(killed)) == 3 * 8
+    assert all((killed / name).read_bytes() == (whole / name).read_bytes() for name in names_in(whole))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, write_documents
 from gra2seq.cli.common import (
     AsJson,
     BestOf,
@@ -34,7 +35,6 @@ from gra2seq.cli.common import (
 from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
-    from gra2seq.formats.svg.document import SvgDocument
     from gra2seq.healing import HealRequest
     from gra2seq.model import Model
     from gra2seq.sketch.region import Region
@@ -43,6 +43,7 @@ Jobs = Annotated[
     int | None, typer.Option(min=1, help="Draw in so many processes. Default: more than one for many drawings.")
 ]
 OutDir = Annotated[Path | None, typer.Option("--out-dir", help="Folder for the answers; names stay.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Leave out files that are answered already.")]
 
 
 @app.command()
@@ -68,6 +69,7 @@ def heal(
     seed: Seed = 0,
     polyline: Polyline = False,
     force: Force = False,
+    resume: Resume = False,
     limit: Limit = 1000,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -78,11 +80,11 @@ def heal(
     options |= {"seed": seed, "keep_lines": keep_lines, "infill": infill if keep_lines and not mask_prob else 0}
     if not (hole or erase or end_missing or mask_prob):
         raise UserError("say what is lost: --hole x,y,width,height, --erase MASK, --missing-end (or --mask-prob)")
-    job = _Job(files, out, out_dir, "healed", model, force, limit, quiet, as_json)
+    job = _Job(files, out, out_dir, "healed", model, force, limit, quiet, as_json, samples, resume)
     if mask_prob:
         job.sketches(options | {"mask_prob": mask_prob, "samples": samples}, jobs)
         return
-    for path in files:
+    for path in job.files:
         lost = _lost_region(path, hole or [], erase)
         job.requests(path, options, lost, box_of(frame, "--frame"), end_missing, samples, not polyline)
     job.finish()
@@ -102,6 +104,7 @@ def redraw(
     seed: Seed = 0,
     polyline: Polyline = False,
     force: Force = False,
+    resume: Resume = False,
     limit: Limit = 1000,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -112,9 +115,9 @@ def redraw(
 
     options = {"temperature": temperature, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     options |= {"seed": seed, "keep_lines": False, "infill": 0}
-    job = _Job(files, out, out_dir, "redrawn", model, force, limit, quiet, as_json)
+    job = _Job(files, out, out_dir, "redrawn", model, force, limit, quiet, as_json, samples, resume)
     if all(path.suffix.lower() == ".svg" for path in files):
-        for path in files:
+        for path in job.files:
             job.requests(path, options, Region(), None, False, samples, not polyline)
         job.finish()
     else:
@@ -133,6 +136,7 @@ def complete(
     seed: Seed = 0,
     polyline: Polyline = False,
     force: Force = False,
+    resume: Resume = False,
     limit: Limit = 1000,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -141,8 +145,8 @@ def complete(
     from gra2seq.sketch.region import Region
 
     options = {"temperature": temperature, "seed": seed, "keep_lines": True, "infill": samples}
-    job = _Job(files, out, out_dir, "completed", model, force, limit, quiet, as_json)
-    for path in files:
+    job = _Job(files, out, out_dir, "completed", model, force, limit, quiet, as_json, samples, resume)
+    for path in job.files:
         job.requests(path, options, Region(), box_of(frame, "--frame"), True, samples, not polyline)
     job.finish()
 
@@ -164,7 +168,7 @@ def morph(
     from gra2seq.formats.files import check_target, write
 
     check_target(out, steps)
-    _check_free(out, [first, second], force)
+    check_free(out, [first, second], force)
     (_, one), *_ = read_drawings([first], 1)
     (_, other), *_ = read_drawings([second], 1)
     drawn = load(model).morph(one, other, steps, temperature=temperature, seed=seed)
@@ -186,27 +190,41 @@ class _Job:
         limit: int,
         quiet: bool,
         as_json: bool,
+        samples: int,
+        resume: bool,
     ) -> None:
         if out and out_dir:
             raise UserError("give --out for one file, or --out-dir for many, not both")
         if len(files) > 1 and not out_dir and not out:
             raise UserError("several files become one with -o FILE, or stay apart with --out-dir FOLDER")
-        self.files, self.out, self.out_dir, self.word = files, out, out_dir, word
-        self.model_path, self.force, self.limit, self.quiet, self.as_json = model, force, limit, quiet, as_json
+        self.files, self.out, self.out_dir, self.word, self.samples = files, out, out_dir, word, samples
+        self.model_path, self.limit, self.quiet, self.as_json = model, limit, quiet, as_json
+        self.force = force or resume  # of an incomplete set of answers what is there is made again
         self.written: list[Path] = []
         self.drawn = self.read = 0
         self._model: Model | None = None
         self.collected: list[Any] = []  # drawings of several files that go to one
-        for path in files:
+        self.inputs, self.collects = files, out is not None and len(files) > 1
+        if resume:
+            self.files = [path for path in files if not is_answered(path, self.place(path), samples)]
+            note(quiet, f"{len(files) - len(self.files)} of {len(files)} files are answered already")
+        for path in self.files:
             self.target(path)  # before the work: an answer that cannot be written is an error now
 
-    def target(self, path: Path) -> Path:
+    def place(self, path: Path) -> Path:
         """Where the answer to a file goes."""
-        from gra2seq.formats.files import beside, check_target
+        from gra2seq.formats.files import beside
 
-        target = self.out_dir / path.name if self.out_dir else self.out or beside(path, self.word)
+        return self.out_dir / path.name if self.out_dir else self.out or beside(path, self.word)
+
+    def target(self, path: Path) -> Path:
+        """Where the answer to a file goes, if it can be written there."""
+        from gra2seq.formats.files import check_target
+
+        target = self.place(path)
         check_target(target)
-        _check_free(target, self.files, self.force)
+        for answer in document_paths(target, self.samples) if is_document(path, target) else [target]:
+            check_free(answer, self.inputs, self.force)
         return target
 
     @property
@@ -231,7 +249,7 @@ class _Job:
         from gra2seq.healing import HealRequest, check_visible
 
         target = self.target(path)
-        document = path.suffix.lower() == ".svg" and target.suffix.lower() == ".svg"
+        document = is_document(path, target)
         records = [] if document else read_drawings([path], self.limit)
         if not document:  # before the model is loaded
             check_target(target, len(records) * samples, [split for split, _ in records])
@@ -264,6 +282,9 @@ class _Job:
         from gra2seq.formats.files import check_target
         from gra2seq.training.progress import counting
 
+        if not self.files:
+            self.finish()
+            return
         target = self.target(self.files[0])
         records = read_drawings(self.files, self.limit)
         sketches = [sketch for _, sketch in records]
@@ -277,7 +298,7 @@ class _Job:
 
     def _write(self, target: Path, records: Sequence[Any], read: int) -> None:
         self.drawn, self.read = self.drawn + len(records), self.read + read
-        if self.out and len(self.files) > 1:
+        if self.collects:
             self.collected += records
             return
         from gra2seq.formats.files import write
@@ -296,27 +317,6 @@ class _Job:
         words = f"{self.drawn} drawings are in {', '.join(map(str, self.written[:3]))}"
         if self.as_json or not self.quiet:
             reply(self.as_json, answer, words)
-
-
-def write_documents(target: Path, documents: Sequence[SvgDocument]) -> list[Path]:
-    """One document under its name, several with numbers; each is written completely or not at all."""
-    from gra2seq.system.atomic_files import atomic_write
-
-    paths = [target]
-    if len(documents) > 1:
-        paths = [target.with_name(f"{target.stem}-{number}{target.suffix}") for number in range(1, len(documents) + 1)]
-    for path, document in zip(paths, documents, strict=True):
-        with atomic_write(path) as temporary:
-            temporary.write_bytes(document.to_bytes())
-    return paths
-
-
-def _check_free(target: Path, inputs: Sequence[Path], force: bool) -> None:
-    """Never overwrite an input, nor an existing file without --force."""
-    if any(target.exists() and path.exists() and target.samefile(path) for path in inputs):
-        raise UserError(f"{target} is an input: choose another name with -o")
-    if target.exists() and not force:
-        raise UserError(f"{target} is there already: choose another name with -o, or give --force")
 
 
 def _lost_region(path: Path, holes: list[str], erase: Path | None) -> Region:

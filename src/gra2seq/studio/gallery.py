@@ -105,7 +105,7 @@ def _cached_codes(path: Path, count: int, size: int) -> Floats | None:
     """Codes in the cache, if they are there and sound."""
     try:
         codes = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+    except (OSError, ValueError, EOFError, IndexError, TypeError, SyntaxError, OverflowError, MemoryError):
         return None
     if codes.shape != (count, size) or codes.dtype != np.float32 or not np.isfinite(codes).all():
         return None
