@@ -137,7 +137,7 @@ def complete(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Go on where the pen has stopped: finish drawings that were begun."""
+    """Finish drawings that were begun; your own lines stay."""
     from gra2seq.sketch.region import Region
 
     options = {"temperature": temperature, "seed": seed, "keep_lines": True, "infill": samples}
@@ -159,7 +159,7 @@ def morph(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Drawings on the way from one to another: their codes are blended."""
+    """Draw the way from one drawing to another, by blending codes."""
     from gra2seq.folder import load
     from gra2seq.formats.files import check_target, write
 
@@ -270,7 +270,7 @@ class _Job:
         samples = options.get("samples", 1)
         check_target(target, len(sketches) * samples, [split for split, _ in records])
         jobs = jobs or jobs_for(len(sketches) * samples)
-        with ParallelHealer(self.model_path, sketches, jobs, **options) as healer, counting(say) as progress:
+        with ParallelHealer(self.model_path, sketches, jobs, **options) as healer, counting(say.console) as progress:
             healed = healer.heal(self.model, lambda done, total: progress("drawings", done, total))
         self._write(target, [(records[n // samples][0], one) for n, one in enumerate(healed)], len(records))
         self.finish()
