@@ -14,9 +14,7 @@ Random = np.random.Generator
 
 def random_walk(random: Random) -> list[Doubles]:
     """One to three walks with independent Gaussian steps."""
-    return [
-        np.cumsum(random.normal(0, 40, (random.integers(8, 40), 2)), axis=0) for _ in range(random.integers(1, 4))
-    ]
+    return [np.cumsum(random.normal(0, 40, (random.integers(8, 40), 2)), axis=0) for _ in range(random.integers(1, 4))]
 
 
 def meander(random: Random) -> list[Doubles]:

@@ -36,6 +36,11 @@ def test_help_imports_nothing_slow(arguments):
     assert not imported(*arguments) & (HEAVY | {"torch", "numpy", "cv2", "PIL", "rich"})
 
 
+def test_the_studio_serves_its_page_before_torch_is_imported():
+    check = "import sys, gra2seq.studio.server, gra2seq.studio.app; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
 def test_heal_imports_neither_training_nor_figures(tmp_path):
     drawing = tmp_path / "cat.svg"
     write(drawing, [doodle("cat", 1)])

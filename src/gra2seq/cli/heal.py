@@ -151,7 +151,9 @@ def complete(
 def morph(
     first: Annotated[Path, typer.Argument(help="A drawing.")],
     second: Annotated[Path, typer.Argument(help="Another one.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help=".svg, .png, .ndjson, .json or .npz")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help=".svg or .gif: a film; .png: a sheet; or .ndjson, .json, .npz")
+    ],
     steps: Annotated[int, typer.Option(min=2, max=1000, help="Drawings on the way, with both ends.")] = 9,
     model: ModelFolder = None,
     temperature: Temperature = None,
@@ -162,13 +164,15 @@ def morph(
     """Draw the way from one drawing to another, by blending codes."""
     from gra2seq.folder import load
     from gra2seq.formats.files import check_target, write
+    from gra2seq.formats.frames import FILMS, write_film
 
-    check_target(out, steps)
+    is_film = out.suffix.lower() in FILMS
+    check_target(out.with_suffix(".svg") if is_film else out, 1 if is_film else steps)
     _check_free(out, [first, second], force)
     (_, one), *_ = read_drawings([first], 1)
     (_, other), *_ = read_drawings([second], 1)
     drawn = load(model).morph(one, other, steps, temperature=temperature, seed=seed)
-    written = write(out, drawn)
+    written = write_film(out, drawn) if is_film else write(out, drawn)
     reply(as_json, {"drawn": len(drawn), "files": [str(path) for path in written]}, f"{len(drawn)} drawings: {out}")
 
 
