@@ -20,7 +20,8 @@ from gra2seq.data.views import PatchView, StrokeView
 from gra2seq.drawing.best_of import BestOf
 from gra2seq.drawing.blend import blended
 from gra2seq.drawing.guidance import Guidance
-from gra2seq.drawing.infill import InfillResult, best_of_lanes, healed_sketch, infill
+from gra2seq.drawing.infill import InfillResult, healed_sketch, infill
+from gra2seq.drawing.infill_choice import representatives
 from gra2seq.drawing.infill_scene import Scene
 from gra2seq.drawing.merge import keep_lines
 from gra2seq.drawing.sampler import Sampler, sample_noise
@@ -374,7 +375,7 @@ class Model:
                 drawings[part],
                 self.config.preparation.max_points,
             )
-            chosen += [best_of_lanes(own, count) for own, count in zip(results, samples[part], strict=True)]
+            chosen += [representatives(own, count) for own, count in zip(results, samples[part], strict=True)]
         return chosen
 
     def place(self, drawn: Sketch, damage: Damage, keep: bool = False) -> Sketch:

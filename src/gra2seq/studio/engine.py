@@ -133,16 +133,17 @@ class Engine:
         assert isinstance(request, DrawRequest)
         if request.is_infill:
             self._infill(jobs)
-            return
-        drawing = self.drawing_of(request)
-        for job in jobs:
-            if request.kind == "morph":
-                _deliver_sketches(job, morph(self.model, job.item.drawn, request.samples, drawing))
-        if request.kind == "redraw":
-            damages = [coarse(job.item.drawn, self.model.config.preparation.max_points) for job in jobs]
-            drawn = self.model.heal_damages(damages, samples=request.samples, drawing=drawing)
-            for number, job in enumerate(jobs):
-                _deliver_sketches(job, drawn[number * request.samples : (number + 1) * request.samples])
+        elif request.kind == "morph":
+            for job in jobs:
+                _deliver_sketches(job, morph(self.model, job.item.drawn, request.samples, self.drawing_of(request)))
+        else:
+            self._redraw(jobs, request.samples, self.drawing_of(request))
+
+    def _redraw(self, jobs: Sequence[Job], samples: int, drawing: DrawingConfig) -> None:
+        damages = [coarse(job.item.drawn, self.model.config.preparation.max_points) for job in jobs]
+        drawn = self.model.heal_damages(damages, samples=samples, drawing=drawing)
+        for number, job in enumerate(jobs):
+            _deliver_sketches(job, drawn[number * samples : (number + 1) * samples])
 
     def _infill(self, jobs: Sequence[Job]) -> None:
         """Heal and complete: of a few requests, first a provisional drawing each; then all drawings."""
