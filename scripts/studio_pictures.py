@@ -20,7 +20,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 PATIENCE = 300_000  # ms: the machine may be busy
-ERASED = [(505, 140), (490, 260), (520, 400)]  # of the page, which is 640 x 640
+ERASED = [(470, 250), (500, 330), (505, 400)]  # of the page, which is 640 x 640: a gap in the outline
 COLOURS = 96  # of a picture: the page has few, and the file becomes small
 
 
