@@ -90,6 +90,7 @@ async def health(request: Request) -> dict[str, Any]:
     return {
         "status": engine.status,
         "error": engine.error,
+        "gallery_error": engine.gallery_error,
         "boot": request.app.state.boot,
         "version": gra2seq.__version__,
         "model": about.config.model.name if about else "",
