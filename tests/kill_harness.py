@@ -16,10 +16,15 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 import gra2seq
 from gra2seq.config import parse_config
 from gra2seq.data.info import convert, describe
 from gra2seq.folder import pack
+from gra2seq.search.codes import Codes
+from gra2seq.search.encode import Layout, LocalEngine, encode_to_file
+from gra2seq.search.work_folder import Existing
 from gra2seq.system.tensor_files import read_tensors
 from gra2seq.training.loop import train
 
@@ -54,10 +59,24 @@ def check_packed(run: str, out: str) -> None:  # noqa: ARG001
     gra2seq.load(out if Path(out).exists() else f"{out}.old")
 
 
+def encode_or_resume(store: str, out: str, run: str) -> None:
+    layout, engine = Layout(block=8), LocalEngine(run, jobs=1)
+    encode_to_file([store], out, model=run, layout=layout, existing=Existing.RESUME, engine=engine)
+
+
+def check_encoded(store: str, out: str, run: str) -> None:  # noqa: ARG001
+    """Each file is complete or not there, and codes with a header are as the header says."""
+    if Path(out).exists():
+        np.load(out)
+    if Path(out).with_suffix(".json").exists():
+        Codes.open(out).verify()
+
+
 JOBS: dict[str, tuple[Callable[..., None], Callable[..., None]]] = {
     "train": (train_or_resume, check_run),
     "convert": (convert_file, check_converted),
     "pack": (pack_run, check_packed),
+    "encode": (encode_or_resume, check_encoded),
 }
 
 
