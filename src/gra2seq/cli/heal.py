@@ -141,7 +141,7 @@ def complete(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Go on where the pen has stopped: finish drawings that were begun."""
+    """Finish drawings that were begun; your own lines stay."""
     from gra2seq.sketch.region import Region
 
     options = {"temperature": temperature, "seed": seed, "keep_lines": True, "infill": samples}
@@ -155,7 +155,9 @@ def complete(
 def morph(
     first: Annotated[Path, typer.Argument(help="A drawing.")],
     second: Annotated[Path, typer.Argument(help="Another one.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help=".svg, .png, .ndjson, .json or .npz")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help=".svg or .gif: a film; .png: a sheet; or .ndjson, .json, .npz")
+    ],
     steps: Annotated[int, typer.Option(min=2, max=1000, help="Drawings on the way, with both ends.")] = 9,
     model: ModelFolder = None,
     temperature: Temperature = None,
@@ -163,16 +165,18 @@ def morph(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Drawings on the way from one to another: their codes are blended."""
+    """Draw the way from one drawing to another, by blending codes."""
     from gra2seq.folder import load
     from gra2seq.formats.files import check_target, write
+    from gra2seq.formats.frames import FILMS, write_film
 
-    check_target(out, steps)
+    is_film = out.suffix.lower() in FILMS
+    check_target(out.with_suffix(".svg") if is_film else out, 1 if is_film else steps)
     check_free(out, [first, second], force)
     (_, one), *_ = read_drawings([first], 1)
     (_, other), *_ = read_drawings([second], 1)
     drawn = load(model).morph(one, other, steps, temperature=temperature, seed=seed)
-    written = write(out, drawn)
+    written = write_film(out, drawn) if is_film else write(out, drawn)
     reply(as_json, {"drawn": len(drawn), "files": [str(path) for path in written]}, f"{len(drawn)} drawings: {out}")
 
 
@@ -291,7 +295,7 @@ class _Job:
         samples = options.get("samples", 1)
         check_target(target, len(sketches) * samples, [split for split, _ in records])
         jobs = jobs or jobs_for(len(sketches) * samples)
-        with ParallelHealer(self.model_path, sketches, jobs, **options) as healer, counting(say) as progress:
+        with ParallelHealer(self.model_path, sketches, jobs, **options) as healer, counting(say.console) as progress:
             healed = healer.heal(self.model, lambda done, total: progress("drawings", done, total))
         self._write(target, [(records[n // samples][0], one) for n, one in enumerate(healed)], len(records))
         self.finish()
