@@ -1,12 +1,14 @@
 """Bridges: smooth curves between open ends that face each other."""
 
+import time
+
 import numpy as np
 
 from gra2seq.drawing.bridges import bridges, hermite, outward
 
 
-def everywhere(_points):
-    return True
+def everywhere(places):
+    return np.ones(len(places), bool)
 
 
 def half_line(end, direction):
@@ -36,13 +38,13 @@ def test_crossing_lines_are_bridged_straight_on():
 def test_no_bridge_leaves_the_region():
     ends = np.array([[0.4, 0.5], [0.6, 0.5]])
     strokes = [half_line(ends[0], (1, 0)), half_line(ends[1], (-1, 0))]
-    assert bridges(ends, strokes, lambda points: bool((points[:, 0] < 0.5).all())) == {}
+    assert bridges(ends, strokes, lambda places: places[:, 0] < 0.5) == {}
 
 
 def test_hermite_leaves_both_ends_in_their_directions():
-    start, stop = np.array([0.0, 0.0]), np.array([1.0, 1.0])
-    points = hermite(start, stop, np.array([1.0, 0.0]), np.array([0.0, -1.0]))
-    np.testing.assert_allclose(points[[0, -1]], [start, stop])
+    start, stop = np.array([[0.0, 0.0]]), np.array([[1.0, 1.0]])
+    (points,) = hermite(start, stop, np.array([[1.0, 0.0]]), np.array([[0.0, -1.0]]))
+    np.testing.assert_allclose(points[[0, -1]], np.concatenate([start, stop]))
     first, last = points[1] - points[0], points[-2] - points[-1]
     assert abs(first[1] / first[0]) < 0.4
     assert abs(last[0] / last[1]) < 0.4
@@ -51,3 +53,19 @@ def test_hermite_leaves_both_ends_in_their_directions():
 def test_direction_at_the_end_of_a_dot_is_nothing():
     assert np.array_equal(outward(np.array([[0.3, 0.3]])), [0, 0])
     assert np.array_equal(outward(np.array([[0.3, 0.3], [0.3, 0.3]])), [0, 0])
+
+
+def test_a_thousand_ends_take_less_than_a_second():
+    random = np.random.default_rng(0)
+    ends = random.random((1000, 2))
+    strokes = [half_line(end, (1, 0)) for end in ends]
+    began = time.process_time()
+    found = bridges(ends, strokes, everywhere)
+    assert time.process_time() - began < 1
+    assert len(found) > 800
+
+
+def test_no_ends_have_no_bridges():
+    for count in (0, 1):
+        ends = np.zeros((count, 2))
+        assert bridges(ends, [half_line(end, (1, 0)) for end in ends], everywhere) == {}

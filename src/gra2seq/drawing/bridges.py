@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gra2seq.sketch.strokes import Doubles
+from gra2seq.sketch.strokes import Doubles, Ints
 
 POINTS = 9  # of a bridge
+NEIGHBOURS = 15  # nearest other ends that an end may be joined with
 TANGENT = 0.05  # longer sides of a stroke that tell its direction at its end
 LENGTH_COST = 2.0  # radians of bending that one longer side of length counts as
 
@@ -35,24 +37,45 @@ class Bridge:
         return self.last if end == self.first else self.first
 
 
-def bridges(ends: Doubles, strokes: Sequence[Doubles], inside: Callable[[Doubles], bool]) -> dict[int, Bridge]:
+def bridges(
+    ends: Doubles, strokes: Sequence[Doubles], inside: Callable[[Doubles], NDArray[np.bool_]]
+) -> dict[int, Bridge]:
     """The bridge of each open end that has one: pairs are chosen by cost, the cheapest first.
 
-    `ends` are (E, 2) in frame units, `strokes` the stroke of each end with that end first; `inside` says whether
-    points lie in the lost region.
+    `ends` are (E, 2) in frame units, `strokes` the stroke of each end with that end first; `inside` says which places
+    (n, 2) lie in the lost region. Each end looks at the nearest others only, so that many ends cost no more than each.
     """
-    out = [outward(stroke) for stroke in strokes]
-    every = []
-    for first in range(len(ends)):
-        for last in range(first):
-            points = hermite(ends[first], ends[last], out[first], out[last])
-            if inside(points):
-                every.append(Bridge(first, last, points, _cost(points)))
+    first, last = _pairs(ends)
+    if not len(first):
+        return {}
+    out = np.array([outward(stroke) for stroke in strokes])
+    points = hermite(ends[first], ends[last], out[first], out[last])
+    within = inside(points.reshape(-1, 2)).reshape(points.shape[:2]).all(axis=1)
+    costs = _costs(points)
     chosen: dict[int, Bridge] = {}
-    for bridge in sorted(every, key=lambda one: one.cost):
-        if bridge.first not in chosen and bridge.last not in chosen:
-            chosen[bridge.first] = chosen[bridge.last] = bridge
+    for pair in np.argsort(costs, kind="stable").tolist():
+        one, other = int(first[pair]), int(last[pair])
+        if within[pair] and one not in chosen and other not in chosen:
+            chosen[one] = chosen[other] = Bridge(one, other, points[pair], float(costs[pair]))
     return chosen
+
+
+def _pairs(ends: Doubles) -> tuple[Ints, Ints]:
+    """Pairs of ends, the smaller number first, each once: every end with the NEIGHBOURS nearest others."""
+    count = len(ends)
+    near: list[Ints] = []
+    for start in range(0, count, 256):
+        apart = ends[start : start + 256, None] - ends
+        squares = (apart * apart).sum(axis=-1)
+        squares[np.arange(len(squares)), np.arange(start, start + len(squares))] = np.inf
+        kept = min(NEIGHBOURS, count - 1)
+        others = np.argsort(squares, axis=1, kind="stable")[:, :kept]
+        own = np.repeat(np.arange(start, start + len(squares)), kept)
+        near.append(np.stack([own, others.ravel()], axis=1))
+    if not near:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    every = np.unique(np.sort(np.concatenate(near), axis=1), axis=0)
+    return every[:, 0], every[:, 1]
 
 
 def outward(stroke: Doubles) -> Doubles:
@@ -63,10 +86,11 @@ def outward(stroke: Doubles) -> Doubles:
 
 
 def hermite(start: Doubles, stop: Doubles, leaving: Doubles, arriving: Doubles) -> Doubles:
-    """(POINTS, 2) cubic curve that leaves both places in these unit directions."""
-    length = np.hypot(*(stop - start))
+    """(n, POINTS, 2) cubic curves between places (n, 2) that they leave in these unit directions (n, 2)."""
+    length = np.hypot(*(stop - start).T)[:, None, None]
     share = np.linspace(0, 1, POINTS)[:, None]
     rest = 1 - share
+    start, stop, leaving, arriving = (part[:, None] for part in (start, stop, leaving, arriving))
     return np.asarray(
         rest**2 * (1 + 2 * share) * start
         + share * rest**2 * length * leaving
@@ -75,8 +99,9 @@ def hermite(start: Doubles, stop: Doubles, leaving: Doubles, arriving: Doubles) 
     )
 
 
-def _cost(points: Doubles) -> float:
-    moves = np.diff(points, axis=0)
-    angles = np.arctan2(moves[:, 1], moves[:, 0])
-    turns = np.abs((np.diff(angles) + np.pi) % (2 * np.pi) - np.pi)
-    return float(turns.sum() + LENGTH_COST * np.hypot(*(points[-1] - points[0])))
+def _costs(points: Doubles) -> Doubles:
+    """(n,) bending in radians and length of curves (n, POINTS, 2)."""
+    moves = np.diff(points, axis=1)
+    angles = np.arctan2(moves[..., 1], moves[..., 0])
+    turns = np.abs((np.diff(angles, axis=1) + np.pi) % (2 * np.pi) - np.pi)
+    return np.asarray(turns.sum(axis=1) + LENGTH_COST * np.hypot(*(points[:, -1] - points[:, 0]).T))

@@ -58,10 +58,12 @@ class Scene:
             return True
         return bool(self.region.contains(np.asarray(place, np.float64)[None] * self.unit)[0])
 
-    def _holds(self, places: Doubles) -> bool:
-        """Whether all places (n, 2), in frame units, lie in the region or within a pen's width of it."""
-        outside = places[~self.region.contains(places)]
-        return not len(outside) or bool((self.region.distance(outside) <= GROWN).all())
+    def _holds(self, places: Doubles) -> NDArray[np.bool_]:
+        """Which places (n, 2), in frame units, lie in the region or within a pen's width of it."""
+        held = self.region.contains(places)
+        outside = ~held
+        held[outside] = self.region.distance(places[outside]) <= GROWN
+        return held
 
     def stays_inside(self, start: Floats, goal: Floats) -> tuple[bool, Floats]:
         """Whether the line stays in the region; otherwise also the last place on it that does."""
