@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
-import click
+import typer
 
 from gra2seq.cli.common import app, say
 from gra2seq.cli.terminal import discard_output, escape_what_cannot_be_encoded
@@ -18,6 +19,9 @@ from gra2seq.system.memory import keep_freed_memory, skip_collection_at_exit, tu
 from gra2seq.cli import heal, draw, train, evaluate, data, studio
 
 __all__ = ["app", "data", "draw", "evaluate", "heal", "main", "several", "studio", "train"]
+
+
+_UsageError: Any = typer.BadParameter.__base__  # of typer's own copy of click, or of click itself
 
 
 def several(
@@ -60,7 +64,7 @@ def main() -> None:
             sys.exit(app(several(sys.argv[1:]), standalone_mode=not as_json))
         finally:
             sys.stdout.flush()  # now, while an error can still be reported
-    except click.ClickException as error:  # a wrong option; without --json the application itself reports it
+    except _UsageError as error:  # a wrong option; without --json the application itself reports it
         print(json.dumps({"error": error.format_message()}))
         sys.exit(2)
     except UserError as error:

@@ -101,8 +101,8 @@ def _frames(cells: Sequence[MotionCell], times: Sequence[Doubles], total: float)
     for index, (cell, some) in enumerate(zip(cells, times, strict=True)):
         corner = (index % columns * style.cell, index // columns * style.cell)
         scale, shift = placement([cell.drawn, cell.visible], None, corner, style)
-        for stroke in cell.visible.strokes if cell.visible else []:
-            _line(canvas, stroke * scale + shift, VISIBLE_VALUE, thickness)
+        for still in cell.visible.strokes if cell.visible else []:
+            _line(canvas, still * scale + shift, VISIBLE_VALUE, thickness)
         if cell.drawn is not None:
             strokes = [stroke * scale + shift for stroke in cell.drawn.strokes]
             placed.append((strokes, np.split(some, cell.drawn.starts[1:])))

@@ -23,6 +23,7 @@ from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 DETECT = "detect"  # in the place of holes
 MAX_INTACT = 0.5  # probability of no damage from which on nothing is reported
 SAME = 0.5  # boxes that overlap (IoU) by this much are the same region
+AGREED = 0.95  # of the highest sum of probabilities: boxes this good are chosen from by their own
 LIKELIEST = 60  # boxes that are compared with each other
 WEIGHTS = "detection.npz"  # beside this file
 
@@ -78,10 +79,10 @@ class Scorer:
     intact: float  # score of an undamaged drawing
 
     def __call__(self, features: Floats) -> Doubles:
-        values = ((features - self.mean) / self.spread).astype(np.float64)
+        values = np.asarray((features - self.mean) / self.spread, np.float64)
         for number, (weights, offsets) in enumerate(self.layers):
-            values = (np.maximum(values, 0) if number else values) @ weights + offsets
-        return np.asarray(values[:, 0])
+            values = np.asarray((np.maximum(values, 0) if number else values) @ weights + offsets, np.float64)
+        return values[:, 0]
 
 
 @lru_cache(maxsize=1)
@@ -101,10 +102,14 @@ def _probabilities(boxes: Candidates) -> tuple[float, Doubles]:
 
 
 def _most_agreed(boxes: Doubles, probability: Doubles) -> Doubles:
-    """The box that is most probably the same region as the erased one, by all that is known of the others."""
+    """The likeliest of the boxes that are most probably the same region as the erased one.
+
+    Many boxes that differ little share the probability of one region, so the likeliest single box may be of another.
+    """
     likeliest = np.argsort(-probability, kind="stable")[:LIKELIEST]
     same = overlap(boxes[likeliest][:, None], boxes[likeliest]) >= SAME
-    return np.asarray(boxes[likeliest[int((same @ probability[likeliest]).argmax())]])
+    agreed = same @ probability[likeliest]
+    return np.asarray(boxes[likeliest[int((agreed >= AGREED * agreed.max()).argmax())]])
 
 
 def _without_ink(sketch: Sketch, box: Doubles) -> Region | None:
