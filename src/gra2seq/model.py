@@ -19,7 +19,8 @@ from gra2seq.data.batches import Batch, Preparation, generator, prepare
 from gra2seq.data.views import PatchView, StrokeView
 from gra2seq.drawing.best_of import BestOf
 from gra2seq.drawing.guidance import Guidance
-from gra2seq.drawing.infill import InfillResult, best_of_lanes, healed_sketch, infill
+from gra2seq.drawing.infill import InfillResult, healed_sketch, infill
+from gra2seq.drawing.infill_choice import representatives
 from gra2seq.drawing.infill_scene import Scene
 from gra2seq.drawing.merge import keep_lines
 from gra2seq.drawing.sampler import Sampler, sample_noise
@@ -378,7 +379,7 @@ class Model:
                 drawing,
                 self.config.preparation.max_points,
             )
-            chosen += [best_of_lanes(own, samples) for own in results]
+            chosen += [representatives(own, samples) for own in results]
         return chosen
 
     def place(self, drawn: Sketch, damage: Damage, keep: bool = False) -> Sketch:
