@@ -121,16 +121,17 @@ class Job:
 
     def target(self, path: Path) -> Path:
         """Where the answer to a file goes; it must be free."""
-        default = beside(path, self.output.word)
-        own = suffix_of(default, writable_suffixes())
-        suffix = f".{self.output.form.removeprefix('.')}" if self.output.form else own
-        name = default.name[: -len(own)]
-        if self.to_stdout:
-            target = self._temporary / f"stdout{suffix}"
-        elif self.output.out_dir:
-            target = self.output.out_dir / f"{name.removesuffix(f'-{self.output.word}')}{suffix}"
-        else:
-            target = self.output.out or default.with_name(name + suffix)
+        target = self.output.out
+        if target is None or self.to_stdout:  # a name is made of that of the file
+            default = beside(path, self.output.word)
+            own = suffix_of(default, writable_suffixes())
+            suffix = f".{self.output.form.removeprefix('.')}" if self.output.form else own
+            name = default.name[: -len(own)]
+            target = default.with_name(name + suffix)
+            if self.to_stdout:
+                target = self._temporary / f"stdout{suffix}"
+            elif self.output.out_dir:
+                target = self.output.out_dir / f"{name.removesuffix(f'-{self.output.word}')}{suffix}"
         check_target(target)
         check_free(target, self.files, self.output.force)
         self.output.in_motion(target)

@@ -14,11 +14,11 @@ from gra2seq.sketch.strokes import Doubles, Floats, Ints
 THIN = 1 / 40  # area over squared length of the outline: that of a band ten times as long as wide is 1/48
 OUTLINED = ("path", "polygon")  # elements that programs write such lines as
 MIN_POINTS = 5  # of an outline, its first point counted twice: a sliver of three corners is no line
-BAND_PIXELS = 6.0  # width of a band in the picture that is thinned
+BAND_PIXELS = 10.0  # width of a band in the picture that is thinned
 MIN_BAND_PIXELS = 2.5  # a narrower one breaks up
 MAX_PIXELS = 1024  # longer side of that picture
 MAX_BANDS = 300  # of a document: thinning takes about 10 ms each
-TOLERANCE = 0.75  # pixels by which a centre line is simplified: it runs in steps of one
+TOLERANCE = 1.0  # pixels by which a centre line is simplified: it runs in steps of one
 SUBPIXEL = 4  # fractional bits of OpenCV's coordinates
 
 
