@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gra2seq.formats.skeleton import skeleton_graph
+from gra2seq.formats.svg.reader import read_svg
 from gra2seq.formats.tracing import read_picture
 from gra2seq.sketch.simplify import simplify_in_place
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.sketch.svg import read_svg
 
 
 def plain_skeleton(file: bytes) -> Sketch:

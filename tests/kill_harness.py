@@ -5,6 +5,7 @@ One process imports everything and forks a child for every attempt, so that no a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -16,10 +17,17 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 import gra2seq
+from gra2seq.cli import main as main_command
 from gra2seq.config import parse_config
 from gra2seq.data.info import convert, describe
 from gra2seq.folder import pack
+from gra2seq.formats.svg.document import SvgDocument
+from gra2seq.search.codes import Codes
+from gra2seq.search.encode import Layout, LocalEngine, encode_to_file
+from gra2seq.search.work_folder import Existing
 from gra2seq.system.tensor_files import read_tensors
 from gra2seq.training.loop import train
 
@@ -54,10 +62,42 @@ def check_packed(run: str, out: str) -> None:  # noqa: ARG001
     gra2seq.load(out if Path(out).exists() else f"{out}.old")
 
 
+def encode_or_resume(store: str, out: str, run: str) -> None:
+    layout, engine = Layout(block=8), LocalEngine(run, jobs=1)
+    encode_to_file([store], out, model=run, layout=layout, existing=Existing.RESUME, engine=engine)
+
+
+def check_encoded(store: str, out: str, run: str) -> None:  # noqa: ARG001
+    """Each file is complete or not there, and codes with a header are as the header says."""
+    if Path(out).exists():
+        np.load(out)
+    if Path(out).with_suffix(".json").exists():
+        Codes.open(out).verify()
+
+
+def heal_files(source: str, out: str, model: str) -> None:
+    """Three drawings of each SVG, in answers of their own."""
+    words = ["heal", *sorted(map(str, Path(source).glob("*.svg"))), "--out-dir", out, "--model", model, "--missing-end"]
+    sys.argv = ["gra2seq", *words, "--samples", "3", "--infill", "3", "--resume", "--quiet"]
+    with contextlib.suppress(SystemExit):
+        main_command()
+
+
+def check_healed(source: str, out: str, model: str) -> None:  # noqa: ARG001
+    """Every answer that has its name is whole, and where the first of a set is there, all are."""
+    for path in Path(out).glob("*.svg"):
+        SvgDocument.read(path)
+    for path in Path(out).glob("*-1.svg"):
+        for number in ("2", "3"):
+            assert path.with_name(f"{path.stem[:-1]}{number}.svg").exists(), path
+
+
 JOBS: dict[str, tuple[Callable[..., None], Callable[..., None]]] = {
     "train": (train_or_resume, check_run),
     "convert": (convert_file, check_converted),
     "pack": (pack_run, check_packed),
+    "encode": (encode_or_resume, check_encoded),
+    "heal": (heal_files, check_healed),
 }
 
 

@@ -155,3 +155,32 @@ def test_hidden_files_in_a_folder_are_not_read(told, tmp_path):
     code, out, err = told("data", "info", tmp_path, "--json")
     assert (code, err) == (0, "")
     assert list(json.loads(out)["files"]) == [str(tmp_path / "cat.ndjson")]
+
+
+def test_answers_of_several_samples_are_not_overwritten_but_resumed(call, tmp_path, tiny_run):
+    for name in ("a", "b"):
+        write(tmp_path / f"{name}.svg", doodle("cat", seed=ord(name)))
+    words = ["heal", tmp_path / "a.svg", tmp_path / "b.svg", "--out-dir", tmp_path / "out", "--missing-end"]
+    words += ["--samples", 2, "--infill", 2, "--model", tiny_run]
+    assert call(*words)[0] == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert sorted(before) == ["a-1.svg", "a-2.svg", "b-1.svg", "b-2.svg"]
+    (tmp_path / "out" / "a-1.svg").unlink()
+    code, _, error = call(*words)
+    assert code == 2
+    assert "a-2.svg is there already" in " ".join(error.split())
+    code, _, error = call(*words, "--resume")
+    assert code == 0
+    assert "1 of 2 files are answered already" in error
+    assert before == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+
+
+def test_limit_on_the_size_of_a_file_is_raised_by_an_option(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("GRA2SEQ_MAX_BYTES", "50")  # and what the option sets is gone after the test
+    source = tmp_path / "cat.json"
+    write(source, doodle("cat", seed=0))
+    code, _, error = call("data", "info", source)
+    assert code == 2
+    assert "gra2seq --max-bytes N" in " ".join(error.split())
+    assert call("--max-bytes", 1_000_000, "data", "info", source)[0] == 0
+    assert call("--max-bytes", 0, "data", "info", source)[0] == 2

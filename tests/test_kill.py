@@ -14,7 +14,9 @@ import torch
 import gra2seq
 from gra2seq.data.doodles import doodles
 from gra2seq.data.store import Store
+from gra2seq.data.store_writer import write_store
 from gra2seq.formats.files import read, write
+from gra2seq.formats.record import Record
 from gra2seq.system.tensor_files import read_tensors
 from gra2seq.training.loop import read_metrics
 
@@ -79,3 +81,25 @@ def test_pack_killed_at_random_times_keeps_weights_and_configuration_together(tm
     assert names_in(out.parent) == ["model"]
     assert names_in(out) == ["config.json", "model.safetensors"]
     assert gra2seq.load(out)
+
+
+def test_encode_killed_at_random_times_equals_one_that_was_not(tmp_path, tiny_run):
+    store, whole, killed = tmp_path / "doodles.store", tmp_path / "whole" / "codes.npy", tmp_path / "out" / "codes.npy"
+    write_store(store, (Record("train", sketch) for sketch in doodles(150, seed=1)))
+    do("encode", 0, 1.0, store=str(store), out=str(whole), run=str(tiny_run))
+    do("encode", KILLS, 0.6, store=str(store), out=str(killed), run=str(tiny_run))
+    for suffix in (".npy", ".keys", ".json"):
+        assert killed.with_suffix(suffix).read_bytes() == whole.with_suffix(suffix).read_bytes()
+    assert names_in(killed.parent) == ["codes.json", "codes.keys", "codes.npy"]
+
+
+def test_healing_of_many_files_killed_at_random_times_equals_one_that_was_not(tmp_path, tiny_run):
+    source, whole, killed = (tmp_path / name for name in ("source", "whole", "killed"))
+    source.mkdir()
+    for number, sketch in enumerate(doodles(8, seed=0)):
+        write(source / f"{number}.svg", sketch)
+    do("heal", 0, 1.0, source=str(source), out=str(whole), model=str(tiny_run))
+    do("heal", KILLS, 1.0, source=str(source), out=str(killed), model=str(tiny_run))
+    assert names_in(killed) == names_in(whole)
+    assert len(names_in(killed)) == 3 * 8
+    assert all((killed / name).read_bytes() == (whole / name).read_bytes() for name in names_in(whole))

@@ -174,6 +174,7 @@ def test_good_enough_first_drawing_is_kept_and_others_are_the_best_of_all(tiny_r
         ({"temperature": -1}, "temperature=-1"),
         ({"candidates": 1000}, "candidates=1000"),
         ({"first": -1}, "first must not be negative"),
+        ({"seed": "x"}, "seed"),
         ({"lengths": np.array([0])}, "lengths must be at least 1"),
         ({"tempratur": 1}, "did you mean 'temperature'"),
     ],

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gra2seq.model import Model as Model
     from gra2seq.models.registry import register_model as register_model
     from gra2seq.nn.links import register_links as register_links
+    from gra2seq.search.gallery import Gallery as Gallery
     from gra2seq.sketch.damage import Damage as Damage
     from gra2seq.sketch.region import Region as Region
     from gra2seq.sketch.strokes import Sketch as Sketch
@@ -23,6 +24,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "Damage": "gra2seq.sketch.damage",
     "DrawingConfig": "gra2seq.config.drawing",
+    "Gallery": "gra2seq.search.gallery",
     "Model": "gra2seq.model",
     "Region": "gra2seq.sketch.region",
     "Sketch": "gra2seq.sketch.strokes",
@@ -37,6 +39,7 @@ _HOMES = {
 __all__ = [
     "Damage",
     "DrawingConfig",
+    "Gallery",
     "Model",
     "Region",
     "Sketch",

@@ -46,14 +46,15 @@ def model_folder(path: str | Path | None) -> Path:
     return path
 
 
-def load(path: str | Path | None = None, device: str = "cpu") -> Model:
+def load(path: str | Path | None = None, device: str = "cpu", *, modules: bool = False) -> Model:
     """A model from the folder of a run or of weights; without one, or by the name `package`, the one in the package.
 
-    Nothing in it can run: safetensors and JSON only.
+    Nothing in it can run: safetensors and JSON only. If its configuration names Python modules that register its parts,
+    these must be imported already; with `modules` they are imported now, which runs them.
     """
     path = model_folder(path)
     _check_device(device)
-    config, categories = read_folder(path)
+    config, categories = read_folder(path, modules=modules)
     scale = scale_of(path)
     network = load_network(_weights_of(path), lambda: build(config.model, len(categories)))
     return Model(network, config, preparation_of(config, scale), categories).to(device)
@@ -88,8 +89,8 @@ def pack(run: str | Path, out: str | Path, changes: Mapping[str, Any] | None = N
     return out
 
 
-def read_folder(path: Path) -> tuple[RunConfig, tuple[str, ...]]:
-    """Configuration and categories of a model folder."""
+def read_folder(path: Path, *, modules: bool = False) -> tuple[RunConfig, tuple[str, ...]]:
+    """Configuration and categories of a model folder; `modules` as in `load`."""
     about = read_json(path / CONFIG, "model configuration")
     if "options" in about and "config" not in about:
         raise UserError(
@@ -102,7 +103,8 @@ def read_folder(path: Path) -> tuple[RunConfig, tuple[str, ...]]:
     if not all(isinstance(category, str) for category in about["categories"]):
         raise UserError(f"{path / CONFIG} has categories that are not text: it is not a configuration of gra2seq")
     try:
-        return parse_config(about["config"]), tuple(about["categories"])
+        source = None if modules else str(path / CONFIG)
+        return parse_config(about["config"], source=source), tuple(about["categories"])
     except (TypeError, ValueError, OverflowError) as error:
         raise UserError(f"{path / CONFIG} is damaged ({str(error)[:200]}): restore it from a copy") from error
 

@@ -122,7 +122,9 @@ def erased_region(path: str | Path, page: Box) -> Region:
         if not rings:
             raise UserError(f"{path} has no closed shape: draw the erased region as one")
         return Region.of_polygons(rings)
-    pixels = _mask_pixels(path)
+    from gra2seq.formats.raster import read_mask
+
+    pixels = read_mask(path).astype(np.uint8)
     x, y, width, height = page
     scale = np.array([width / pixels.shape[1], height / pixels.shape[0]])
     outlines, _ = cv2.findContours(pixels, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
@@ -131,19 +133,6 @@ def erased_region(path: str | Path, page: Box) -> Region:
     if not rings:
         raise UserError(f"{path} marks nothing: paint the erased region dark on white, or on a transparent ground")
     return Region.of_polygons(rings)
-
-
-def _mask_pixels(path: Path) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    from gra2seq.formats.opening import read_bytes
-
-    data = np.frombuffer(read_bytes(path, 50_000_000), np.uint8)
-    picture = cv2.imdecode(data, cv2.IMREAD_UNCHANGED)
-    if picture is None:
-        raise UserError(f"{path} is no picture that can be read: give a .png or .svg")
-    if picture.ndim == 3 and picture.shape[2] == 4 and (picture[..., 3] < 255).any():
-        return np.asarray(picture[..., 3] >= 128, np.uint8)
-    grey = picture if picture.ndim == 2 else picture[..., :3].mean(axis=2)
-    return np.asarray(grey < grey.max() / 2, np.uint8)
 
 
 def check_visible(sketches: Sequence[Sketch], request: HealRequest) -> list[str]:

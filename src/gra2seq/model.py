@@ -36,6 +36,7 @@ from gra2seq.sketch.detection import detected
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import BOX, Floats, Ints, Sketch, from_stroke5
 from gra2seq.sketch_graph import SketchGraph
+from gra2seq.system.processes import make_forks_safe
 
 MAX_ROWS = 50_000  # of strokes that are read together, padding counted
 BATCH = 64  # sketches that are encoded together: memory stays flat and small however many there are
@@ -53,12 +54,14 @@ def no_progress(_done: int, _total: int) -> None:
 class Model:
     """`encode`, `draw`, `redraw`, `heal`, `graph` over one sketch or any number. `gra2seq.load` makes one.
 
-    Wherever sketches are taken, `Damage` values are too.
+    Wherever sketches are taken, `Damage` values are too. No method changes the model (`to` moves it to a device), so
+    threads may share one; a process forked after its use computes on one thread.
     """
 
     def __init__(
         self, network: SketchModel, config: RunConfig, preparation: Preparation, categories: tuple[str, ...]
     ) -> None:
+        make_forks_safe()
         self.network, self.config, self.preparation, self.categories = network.eval(), config, preparation, categories
 
     @property

@@ -122,6 +122,7 @@ def test_configurations_survive_json(preset):
         ({"objective": "repair-codes", "code_repair": True}, "say which with start=RUN"),
         ({"objective": "finetune-decoder"}, "start=RUN"),
         ({"modules": ["no_such_module"]}, "no_such_module.*cannot be imported"),
+        ({"modules": ["..evil"]}, "not the name of a Python module"),
     ],
 )
 def test_what_is_wrong_is_said(values, words):

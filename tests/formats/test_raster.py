@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from formats import limits
 from gra2seq.errors import UserError
 from gra2seq.formats.raster import MAX_PIXELS, read_grey
 
@@ -88,6 +89,27 @@ def test_animated_png_gives_the_first_frame_and_a_remark(page):
     assert (picture.grey == page).all()
     assert "first frame" in picture.remark
     assert not read_grey(encoded(page)).remark
+
+
+@pytest.mark.skipif(not limits.supported, reason="memory cannot be limited here")
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "I;16", "P", "RGB"])
+def test_large_pictures_need_bounded_memory(mode, tmp_path):
+    """float64 values of all pixels at once were 40 bytes a pixel: over 2 GB for the largest pictures."""
+    path = tmp_path / "large.png"
+    Image.new(mode, (4000, 4000)).save(path)
+    result = limits.run_limited("gra2seq.formats.raster:read_grey", path, size=16_000_000)
+    assert result.outcome == "done", result
+    assert result.memory < 20 * 16_000_000, result
+
+
+def test_file_that_cannot_hold_its_pixels_is_refused():
+    """Pillow reads a PNG whose data end early as if the rest were empty."""
+    for data in (
+        png_header(5000, 5000),
+        encoded(np.zeros((50, 50), np.uint8), "JPEG").replace(b"\0\x32\0\x32", b"\x1f\0\x1f\0"),
+    ):
+        with pytest.raises(UserError, match="cut off"):
+            read_grey(data)
 
 
 @pytest.mark.parametrize("size", [(10_000, 10_000), (60_000, 60_000), (2**31 - 1, 2**31 - 1)])

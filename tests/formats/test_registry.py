@@ -50,7 +50,7 @@ def test_a_registered_format_is_read_and_written_everywhere(tmp_path: Path) -> N
     assert describe(tmp_path)["sketches"] == 2
     assert convert(path, tmp_path / "b.ndjson") == (2, [tmp_path / "b.ndjson"])
     assert len(gra2seq.read(tmp_path / "b.ndjson")) == 2
-    with pytest.raises(UserError, match="larger max_bytes"):
+    with pytest.raises(UserError, match="max_bytes=N"):
         gra2seq.read(path, max_bytes=3)
 
 

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from formats.limits import run_limited
+from formats.limits import Result, run_limited
 from fuzz.mutate import mutant
-from fuzz.targets import TARGETS, Target
+from fuzz.targets import TARGETS, Target, seeds_of
 
 UNWRAPPED = 0.2  # share of mutants whose container is damaged, where there is one
 EXAMPLES = 20  # of each kind of failure in a report
@@ -25,7 +25,7 @@ def fuzz(name: str, count: int, seed: int = 0, keep: Path | None = None) -> dict
     `keep`: a folder for the mutants that ended in a raw exception or went over a limit.
     """
     target = TARGETS[name]
-    seeds = target.seeds()
+    seeds = seeds_of(name)
     report: dict[str, Any] = {"target": name, "count": count, "seed": seed, "done": 0, "refused": 0}
     failures: dict[str, list[dict[str, Any]]] = {"raw": [], "over": []}
     started = time.perf_counter()
@@ -34,7 +34,7 @@ def fuzz(name: str, count: int, seed: int = 0, keep: Path | None = None) -> dict
         for number in range(count):
             content, size = make(target, seeds, random.Random(f"{name}-{seed}-{number}"))
             path.write_bytes(content)
-            result = run_limited(target.function, path, size=size)
+            result = read_limited(target, path, size)
             if result.outcome in ("done", "refused"):
                 report[result.outcome] += 1
             bad = "over" if not result.within_limits else "raw" if result.outcome == "raw" else ""
@@ -47,6 +47,16 @@ def fuzz(name: str, count: int, seed: int = 0, keep: Path | None = None) -> dict
     counts = {f"{kind}_count": len(found) for kind, found in failures.items()}
     examples = {kind: found[:EXAMPLES] for kind, found in failures.items()}
     return {**report, **counts, **examples, "seconds": round(time.perf_counter() - started, 1)}
+
+
+def read_limited(target: Target, path: Path, size: int) -> Result:
+    """Let a target read a file under its limits."""
+    size += target.extra_size
+    if target.unpacked_size is not None:
+        size += target.unpacked_size(path.read_bytes())
+    if target.max_seconds is None:
+        return run_limited(target.function, path, size=size)
+    return run_limited(target.function, path, size=size, max_seconds=target.max_seconds)
 
 
 def make(target: Target, seeds: list[bytes], rng: random.Random) -> tuple[bytes, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 
 from gra2seq.cli.terminal import Messages
 from gra2seq.errors import UserError
+from gra2seq.formats.opening import MAX_BYTES_VARIABLE
 
 if TYPE_CHECKING:
     from gra2seq.formats.record import Record
@@ -104,11 +106,25 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 (its callback answers)
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    modules: Annotated[
+        list[str] | None,
+        typer.Option(help="Import a Python module that registers models, links or formats; repeatable."),
+    ] = None,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Read files up to this size, decompressed, that you trust. Default: 256 MB."),
+    ] = None,
 ) -> None:
     """Sketches as graphs of patches: heal, complete, redraw, compare, train."""
+    if max_bytes is not None:
+        os.environ[MAX_BYTES_VARIABLE] = str(max_bytes)  # worker processes inherit it
+    if modules:
+        from gra2seq.config.extensions import import_modules
+
+        import_modules(modules)
 
 
 def reply(as_json: bool, value: dict[str, Any], words: str) -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 Jobs = Annotated[
     int | None, typer.Option(min=1, help="Draw in so many processes. Default: more than one for many drawings.")
 ]
+Resume = Annotated[bool, typer.Option("--resume", help="Leave out files that are answered already.")]
 
 
 @app.command()
@@ -69,6 +70,7 @@ def heal(
     animate: Animate = False,
     seconds: Seconds = None,
     force: Force = False,
+    resume: Resume = False,
     limit: Limit = 1000,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -86,7 +88,7 @@ def heal(
     if preview and not detect:
         raise UserError("--preview shows detected damage: leave out --hole, --erase, --missing-end and --mask-prob")
     output = Output("healed", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json, preview)
-    with Job(files, output, model, limit) as job:
+    with Job(files, output, model, limit, samples if resume else 0) as job:
         if mask_prob:
             job.redraw_many(options | {"mask_prob": mask_prob}, samples, jobs)
             return
@@ -112,6 +114,7 @@ def redraw(
     animate: Animate = False,
     seconds: Seconds = None,
     force: Force = False,
+    resume: Resume = False,
     limit: Limit = 1000,
     jobs: Jobs = None,
     quiet: Quiet = False,
@@ -123,7 +126,7 @@ def redraw(
     options = {"temperature": temperature, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     options |= {"seed": seed, "keep_lines": False, "infill": 0}
     output = Output("redrawn", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json)
-    with Job(files, output, model, limit) as job:
+    with Job(files, output, model, limit, samples if resume else 0) as job:
         if out_dir or all(path.suffix.lower() == ".svg" for path in job.files):
             for path in job.files:
                 job.run(path, Task(options, samples=samples, curves=not polyline))
@@ -146,6 +149,7 @@ def complete(
     animate: Animate = False,
     seconds: Seconds = None,
     force: Force = False,
+    resume: Resume = False,
     limit: Limit = 1000,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -156,7 +160,7 @@ def complete(
     options = {"temperature": temperature, "seed": seed, "keep_lines": True, "infill": samples}
     task = Task(options, frame=box_of(frame, "--frame"), end_missing=True, samples=samples, curves=not polyline)
     output = Output("completed", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json)
-    with Job(files, output, model, limit) as job:
+    with Job(files, output, model, limit, samples if resume else 0) as job:
         for path in job.files:
             job.run(path, task)
 
@@ -177,7 +181,8 @@ def morph(
     as_json: AsJson = False,
 ) -> None:
     """Drawings on the way from one to another: their codes are blended."""
-    from gra2seq.cli.jobs import Output, check_free
+    from gra2seq.cli.answers import check_free
+    from gra2seq.cli.jobs import Output
     from gra2seq.folder import load
     from gra2seq.formats.files import check_target, write
     from gra2seq.formats.motion import MotionCell, check_motion, write_motion

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, write_documents
 from gra2seq.cli.common import note, read_drawings, reply, say
 from gra2seq.cli.streams import STREAM, save_stdin, send_to_stdout
 from gra2seq.errors import UserError
@@ -70,7 +71,10 @@ class Task:
 class Job:
     """A command that draws. Used as a context: leaving it without an error writes what is shared, and answers."""
 
-    def __init__(self, files: Sequence[Path], output: Output, model: Path | None, limit: int) -> None:
+    def __init__(
+        self, files: Sequence[Path], output: Output, model: Path | None, limit: int, resume_samples: int = 0
+    ) -> None:
+        """`resume_samples`: leave out files that have answers of so many samples already; 0 does all of them."""
         if len(files) > 1 and not output.out_dir and not output.out:
             raise UserError("several files become one with -o FILE, or stay apart with --out-dir FOLDER")
         self.output, self.model_path, self.limit = output, model, limit
@@ -89,6 +93,12 @@ class Job:
             self.to_stdout = output.out == STREAM or (STREAM in files and not output.out and not output.out_dir)
             if self.to_stdout and output.as_json:
                 raise UserError("--json and the drawing would both go to standard output: name a file with -o")
+            self.inputs, self._is_shared = self.files, len(self.files) > 1 and not output.out_dir
+            self.force = output.force or resume_samples > 0  # an incomplete set of answers is made again
+            if resume_samples and not self.to_stdout:
+                todo = [path for path in self.files if not is_answered(path, self._place(path), resume_samples)]
+                note(output.quiet, f"{len(self.files) - len(todo)} of {len(self.files)} files are answered already")
+                self.files = todo
             targets = [self.target(path) for path in self.files]  # before the work: what cannot be written is an error
             if output.out_dir and len(set(targets)) < len(targets):
                 raise UserError("two files have the same name: their answers would overwrite each other in --out-dir")
@@ -119,8 +129,8 @@ class Job:
         self._model = self._model or load(self.model_path)
         return self._model
 
-    def target(self, path: Path) -> Path:
-        """Where the answer to a file goes; it must be free."""
+    def _place(self, path: Path) -> Path:
+        """Where the answer to a file goes."""
         target = self.output.out
         if target is None or self.to_stdout:  # a name is made of that of the file
             default = beside(path, self.output.word)
@@ -132,8 +142,13 @@ class Job:
                 target = self._temporary / f"stdout{suffix}"
             elif self.output.out_dir:
                 target = self.output.out_dir / f"{name.removesuffix(f'-{self.output.word}')}{suffix}"
+        return target
+
+    def target(self, path: Path) -> Path:
+        """Where the answer to a file goes, if it can be written there."""
+        target = self._place(path)
         check_target(target)
-        check_free(target, self.files, self.output.force)
+        check_free(target, self.inputs, self.force)
         self.output.in_motion(target)
         return target
 
@@ -141,13 +156,13 @@ class Job:
         if preview.suffix.lower() != ".png":
             raise UserError(f"{preview}: the preview is a PNG, its name must end in .png")
         check_target(preview)
-        check_free(preview, self.files, self.output.force)
+        check_free(preview, self.inputs, self.force)
 
     def run(self, path: Path, task: Task) -> None:
         """Heal, complete or redraw the drawings of one file."""
         target = self.target(path)
         moving = self.output.in_motion(target)
-        if _is_svg(path) and _is_svg(target) and not moving and not self._is_shared:
+        if is_document(path, target) and not moving and not self._is_shared:
             self._run_document(path, target, task)
             return
         records = read_drawings([path], self.limit, self.output.quiet)
@@ -174,6 +189,8 @@ class Job:
         from gra2seq.drawing.parallel import ParallelHealer, jobs_for
         from gra2seq.training.progress import counting
 
+        if not self.files:
+            return
         target = self.target(self.files[0])
         records = read_drawings(self.files, self.limit, self.output.quiet)
         sketches = [sketch for _, sketch in records]
@@ -194,8 +211,8 @@ class Job:
 
     def _run_document(self, path: Path, target: Path, task: Task) -> None:
         """An SVG stays the user's document; without damage it is copied byte for byte."""
-        for one in _numbered(target, task.samples):
-            check_free(one, self.files, self.output.force)
+        for one in document_paths(target, task.samples):
+            check_free(one, self.inputs, self.force)
         if self.to_stdout and task.samples > 1:
             raise UserError("standard output takes one SVG: ask for one sample, or name a file with -o")
         document = SvgDocument.read(path)
@@ -270,11 +287,6 @@ class Job:
         else:
             self.written += write(target, records)
 
-    @property
-    def _is_shared(self) -> bool:
-        """Whether several files go into one."""
-        return len(self.files) > 1 and not self.output.out_dir
-
     def _finish(self) -> None:
         """Write what several files share, and answer."""
         target = self.target(self.files[0]) if self._cells or self._records else None
@@ -295,31 +307,3 @@ class Job:
         words = f"{self.drawn} drawings are in {', '.join(map(str, self.written[:3]))}"
         if self.output.as_json or not self.output.quiet:
             reply(self.output.as_json, answer, words)
-
-
-def write_documents(target: Path, documents: Sequence[SvgDocument]) -> list[Path]:
-    """One document under its name, several with numbers; each is written completely or not at all."""
-    paths = _numbered(target, len(documents))
-    for path, document in zip(paths, documents, strict=True):
-        with atomic_write(path) as temporary:
-            temporary.write_bytes(document.to_bytes())
-    return paths
-
-
-def check_free(target: Path, inputs: Sequence[Path], force: bool) -> None:
-    """Never overwrite an input, nor an existing file without --force."""
-    if any(target.exists() and path.exists() and target.samefile(path) for path in inputs):
-        raise UserError(f"{target} is an input: choose another name with -o")
-    if target.exists() and not force:
-        raise UserError(f"{target} is there already: choose another name with -o, or give --force")
-
-
-def _numbered(target: Path, count: int) -> list[Path]:
-    """The name itself, or with a number for each of several documents."""
-    if count == 1:
-        return [target]
-    return [target.with_name(f"{target.stem}-{number}{target.suffix}") for number in range(1, count + 1)]
-
-
-def _is_svg(path: Path) -> bool:
-    return path.suffix.lower() == ".svg"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import importlib
 import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gra2seq.config.drawing import DrawingConfig
+from gra2seq.config.extensions import check_imported, import_modules
 from gra2seq.config.fields import check, convert
 from gra2seq.config.model import ModelConfig
 from gra2seq.config.preparation import PreparationConfig
@@ -32,13 +32,20 @@ SECTION_OF = {field.name: section for section, kind in SECTIONS.items() for fiel
 AMBIGUOUS = {"name", "seed"}  # `model=NAME` and `seed=N` say what is meant
 
 
-def parse_config(values: Mapping[str, Any]) -> RunConfig:
-    """System, preset, then what is given, by section. Unknown names and impossible values are said clearly."""
+def parse_config(values: Mapping[str, Any], *, source: str | None = None) -> RunConfig:
+    """A checked configuration: defaults of the system, then the preset, then what is given, by section.
+
+    `source` names the file of a stranger that the values come from; `modules` are then not imported, but must be
+    imported already.
+    """
     preset = values.get("preset", RunConfig.preset)
     if not isinstance(preset, str) or preset not in PRESETS:
         raise UserError(f"unknown preset {str(preset)[:80]!r}: one of {', '.join(PRESETS)}")
-    for module in convert("modules", values.get("modules", ()), tuple[str, ...]):
-        _import(module)
+    modules = convert("modules", values.get("modules", ()), tuple[str, ...])
+    if source is None:
+        import_modules(modules)
+    else:
+        check_imported(modules, source)
     sections = {name: _section(name, values.get(name, {})) for name in SECTIONS}
     system = SYSTEMS.get(str(sections["model"].get("name", ModelConfig.name)))
     merged: dict[str, Any] = {}
@@ -168,10 +175,3 @@ def _plain(config: Any) -> dict[str, Any]:
 def _expand_home(path: str) -> str:
     """~ is the user's home folder, also where the shell did not expand it."""
     return str(Path(path).expanduser()) if path.startswith("~") else path
-
-
-def _import(module: str) -> None:
-    try:
-        importlib.import_module(module)
-    except ImportError as error:
-        raise UserError(f"the configuration names the module {module!r}, which cannot be imported: {error}") from error

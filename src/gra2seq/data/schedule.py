@@ -86,12 +86,12 @@ class Steps(Dataset[Batch]):
 
 
 def _start_worker(_worker: int) -> None:
-    """One thread, that steps back; and what stops all of a terminal's or scheduler's processes is for the training.
+    """Run on one thread at low priority, and leave Ctrl-C and SIGTERM to the training process.
 
-    It ends its workers itself, with its checkpoint written. One that dies before takes it along amid a step.
+    It ends its workers itself once its checkpoint is written; a worker that ends earlier stops it within a step.
     """
     os.nice(10)  # the computing threads wait for each other: whoever takes one core stops both
-    cv2.setNumThreads(1)
+    cv2.setNumThreads(0)  # not 1: that waits for the threads of OpenCV's pool, which a fork does not copy
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, lambda *_: signal.alarm(GRACE))

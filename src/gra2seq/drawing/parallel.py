@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from gra2seq.config.extensions import import_modules, imported_modules
 from gra2seq.errors import UserError
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.memory import keep_freed_memory, tune_garbage_collector
@@ -58,7 +59,7 @@ class ParallelHealer:
 
     def _start(self, number: int) -> None:
         try:
-            worker = start_worker(_heal, self.model, self.threads, self.options)
+            worker = start_worker(_heal, self.model, self.threads, imported_modules(), self.options)
         except OSError as error:
             raise UserError(f"no process for part {number + 1} of {self.jobs} ({error}): give --jobs 1") from error
         self.workers.append(worker)
@@ -123,7 +124,9 @@ class ParallelHealer:
             )
 
 
-def _heal(model: Path | None, threads: int, options: dict[str, Any], connection: Connection) -> None:
+def _heal(
+    model: Path | None, threads: int, modules: Sequence[str], options: dict[str, Any], connection: Connection
+) -> None:
     """A worker: receives its sketches, reports how far it is, then sends all it has healed, or what is wrong."""
     keep_freed_memory()
     tune_garbage_collector()
@@ -135,6 +138,7 @@ def _heal(model: Path | None, threads: int, options: dict[str, Any], connection:
 
     from gra2seq.folder import load
 
+    import_modules(modules)
     torch.set_num_threads(threads)
     last = time.monotonic()
 

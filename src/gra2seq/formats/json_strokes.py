@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
-from gra2seq.formats.opening import Limits, read_bytes
+from gra2seq.formats.opening import RAISE_LIMIT, Limits, read_bytes
 from gra2seq.formats.record import Record
 from gra2seq.sketch.simplify import quickdraw_points
 from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch, to_polylines
@@ -52,7 +52,7 @@ def read_json(
     The file is parsed as a whole; large collections should be .ndjson, which is read line by line.
     """
     try:
-        content = parse_json(read_bytes(path, limits.max_bytes))
+        content = parse_json(read_bytes(path, limits.max_bytes, f"split it, or if you trust it {RAISE_LIMIT}"))
     except UserError as error:
         raise UserError(_at(path, error)) from error
     if isinstance(content, list) and content and all(isinstance(item, dict) for item in content):

@@ -18,6 +18,7 @@ from gra2seq.errors import UserError
 
 MAX_BYTES = 256_000_000  # of a file after decompression
 MAX_BYTES_VARIABLE = "GRA2SEQ_MAX_BYTES"  # environment variable that replaces `MAX_BYTES`
+RAISE_LIMIT = f"raise the limit (gra2seq --max-bytes N, max_bytes=N or {MAX_BYTES_VARIABLE}=N)"
 MAX_RATIO = 200  # of decompressed to compressed size; drawings reach about 10, deflate itself 1000
 CHUNK = 1 << 20  # bytes read at a time
 RATIO_FREE = 1_000_000  # bytes that may be unpacked before the ratio counts: small files may be very regular
@@ -34,13 +35,12 @@ class Limits:
         """Refuse `size` bytes unpacked from `compressed` ones."""
         if size > self.max_bytes:
             raise UserError(
-                f"{path} holds more than {self.max_bytes / 1e6:,.0f} MB: split it, or if you trust it read it "
-                f"with a larger max_bytes or set {MAX_BYTES_VARIABLE}"
+                f"{path} holds more than {self.max_bytes / 1e6:,.0f} MB: split it, or if you trust it {RAISE_LIMIT}"
             )
         if size > max(RATIO_FREE, self.max_ratio * compressed):
             raise UserError(
                 f"{path} unpacks to more than {self.max_ratio:.0f} times its size, as drawings never do: fetch it "
-                f"again, or if you trust it read it with max_bytes or set {MAX_BYTES_VARIABLE}"
+                f"again, or if you trust it {RAISE_LIMIT}"
             )
 
 
@@ -80,16 +80,13 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         raise UserError(f"cannot read {path}: {error.strerror or error}; {advice}") from error
 
 
-def read_bytes(path: str | Path, limit: float) -> bytes:
-    """The whole file, unless it is larger than `limit` bytes."""
+def read_bytes(path: str | Path, limit: float, advice: str = "split it or simplify what it holds") -> bytes:
+    """The whole file, unless it is larger than `limit` bytes; the error then gives the `advice`."""
     chunks, size = [], 0
     with open_input(path) as file:
         while chunk := file.read(CHUNK):  # not in one go: a device or pipe does not tell its size
             size += len(chunk)
             if size > limit:
-                raise UserError(
-                    f"{path} is larger than {limit / 1e6:,.0f} MB: split it or simplify what it holds, or if you "
-                    f"trust it read it with a larger max_bytes or set {MAX_BYTES_VARIABLE}"
-                )
+                raise UserError(f"{path} is larger than {limit / 1e6:,.0f} MB: {advice}")
             chunks.append(chunk)
     return b"".join(chunks)

@@ -39,15 +39,19 @@ class Gallery:
 
     @staticmethod
     def open(source: str | None = None) -> Gallery:
-        """The drawings of a store, file or folder; without one, doodles."""
+        """The drawings of a store, file, folder or gallery of `gra2seq index`; without one, doodles."""
         if source is None:
             return Gallery("doodles", list(doodles(DOODLES)), f"doodles {DOODLES}")
         from gra2seq.data.datasets import open_store
+        from gra2seq.search.gallery import is_gallery
+
+        if is_gallery(source):
+            return _of_index(source)
 
         store = open_store(source)
         if not len(store):
             raise UserError(f"{source} holds no drawings: choose another gallery")
-        chosen = np.unique(np.linspace(0, len(store) - 1, min(len(store), MAX_DRAWINGS)).astype(np.int64))
+        chosen = _evenly(len(store))
         sketches = [quickdraw_simplify(store[int(number)]) for number in chosen]
         return Gallery(Path(source).name, sketches, f"{store.hash} {len(chosen)}")
 
@@ -81,11 +85,27 @@ class Gallery:
         return default_cache() / "studio" / f"{digest}.npy"
 
 
+def _of_index(source: str) -> Gallery:
+    """The drawings of a gallery that `gra2seq index` made, read from where they were encoded."""
+    from gra2seq.search.gallery import Gallery as SearchGallery
+
+    gallery = SearchGallery.open(source)
+    chosen = _evenly(len(gallery))
+    sketches = [quickdraw_simplify(gallery.sketch(int(number))) for number in chosen]
+    sources = " ".join(one.hash for one in gallery.header.sources)
+    return Gallery(Path(source).name, sketches, f"{sources} {len(chosen)}")
+
+
+def _evenly(count: int) -> Ints:
+    """Numbers of the drawings that are taken of so many."""
+    return np.unique(np.linspace(0, count - 1, min(count, MAX_DRAWINGS)).astype(np.int64))
+
+
 def _cached_codes(path: Path, count: int, size: int) -> Floats | None:
     """Codes in the cache, if they are there and sound."""
     try:
         codes = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+    except (OSError, ValueError, EOFError, IndexError, TypeError, SyntaxError, OverflowError, MemoryError):
         return None
     if codes.shape != (count, size) or codes.dtype != np.float32 or not np.isfinite(codes).all():
         return None

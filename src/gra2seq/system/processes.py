@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -75,6 +76,25 @@ def start_worker(work: Callable[..., None], *arguments: Any) -> Worker:
         raise
     there.close()  # the worker has its own copy
     return Worker(process, here)
+
+
+@cache
+def make_forks_safe() -> None:
+    """Let processes that are forked from this one compute on one thread; `Model` calls it, once is enough.
+
+    A fork copies the calling thread alone. OpenMP and OpenCV do not notice that their pools are gone: the first
+    parallel operation of the child would wait for them forever.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_use_one_thread)
+
+
+def _use_one_thread() -> None:
+    import cv2
+    import torch
+
+    torch.set_num_threads(1)
+    cv2.setNumThreads(0)  # not 1: that waits for the lost threads, to end them
 
 
 def available_cores() -> int:

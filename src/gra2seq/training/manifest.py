@@ -59,7 +59,7 @@ def configs_of_stretches(run: Path) -> list[dict[str, Any]]:
     about = read_json(path, "record of the run")
     try:
         stretches = [stretch["config"] for stretch in about.get("stretches", [about])]
-        return [as_dict(parse_config(values)) for values in stretches]
+        return [as_dict(parse_config(values, source=str(path))) for values in stretches]
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{path} lacks {error}: it is no record of a run; choose another run=…") from error
 
@@ -78,7 +78,7 @@ def fixed_options(config: RunConfig) -> dict[str, Any]:
 def check_same_run(run: Path, config: RunConfig, dataset: Dataset) -> None:
     """Resuming with other data or another network would not be the same run: say what differs."""
     before, data = _field(run / CONFIG, "config", dict), _field(run / CONFIG, "dataset", dict)
-    changed = _differences(fixed_options(config), fixed_options(parse_config(before)))
+    changed = _differences(fixed_options(config), fixed_options(parse_config(before, source=str(run / CONFIG))))
     if changed:
         raise UserError(f"cannot resume {run} with other options ({changed}): start a new run with run=…")
     if data.get("store") != dataset.store.hash:
@@ -87,7 +87,7 @@ def check_same_run(run: Path, config: RunConfig, dataset: Dataset) -> None:
 
 def check_same_model(other: Path, config: RunConfig) -> None:
     """A part that is trained beside a model needs the same model: say what differs."""
-    then = parse_config(_field(other / CONFIG, "config", dict))
+    then = parse_config(_field(other / CONFIG, "config", dict), source=str(other / CONFIG))
     canvas = ("side", "pen", "nodes", "spread", "dense")
     pairs = [(config.model, then.model, [f.name for f in dataclasses.fields(then.model) if f.name != "code_repair"])]
     changed = _differences(

@@ -14,10 +14,13 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from rich.text import Text
 
 if TYPE_CHECKING:  # who only draws shall not wait for what trains
     from gra2seq.config.run import RunConfig
@@ -119,13 +122,21 @@ def bytes_bar(console: Console) -> Iterator[Callable[[str, int, int | None], Non
         yield progress
 
 
+class _RateColumn(ProgressColumn):
+    """How many a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.0f}/s" if task.speed else "", style="progress.data.speed")
+
+
 @contextmanager
 def counting(console: Console) -> Iterator[Callable[[str, int, int], None]]:
     """For evaluations and drawing: a bar for each thing that is counted through, or a line now and then."""
     if not console.is_terminal:
         yield _counted_lines(console)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    rate, left = _RateColumn(), TimeRemainingColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate, left)
     with Progress(*columns, console=console) as bar:
         tasks = {}
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 
+from gra2seq.config.extensions import import_modules
 from gra2seq.config.run import RunConfig
 from gra2seq.errors import UserError
 from gra2seq.system.atomic_files import atomic_write
@@ -121,6 +122,7 @@ def _train(config: RunConfig, resume: bool, connection: Connection) -> None:
             signal.raise_signal(signal.SIGTERM)
 
     try:
+        import_modules(config.modules)
         train(config, resume=resume, watch=watch)
         return
     except Stopped:

@@ -1,0 +1,1 @@
+"""Codes of very many drawings: encode them once, index them, find the nearest."""
