@@ -7,7 +7,7 @@ PORT ?= 8017
 # no note of the documentation theme on its successor
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo studio test test-browser test-slow fuzz fuzz-long check check-js format docs bench bench-studio install clean
+.PHONY: demo studio test test-browser test-slow fuzz fuzz-long fuzz-studio check check-js format docs bench bench-studio install clean
 
 install: .venv/installed
 
@@ -24,9 +24,12 @@ studio: install  ## the page to draw on, in your browser
 
 test: install check  ## all tests but the slow ones
 	$(BIN)/python -m pytest -n 2 -m "not slow and not browser"
+	@$(MAKE) --no-print-directory test-browser
 
-test-browser: install  ## the page in a real Chromium
-	$(BIN)/python -m pytest -m browser
+test-browser: install  ## the page in a real Chromium, where there is one
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null; \
+	then $(BIN)/python -m pytest -rs -m browser tests/studio; \
+	else echo "The browser tests are skipped: there is no Chromium here (apt-get install chromium)"; fi
 
 test-slow: install  ## those that take minutes
 	$(BIN)/python -m pytest -m slow
@@ -36,6 +39,9 @@ fuzz: install  ## 2,000 mutants for every reader, under limits on memory and tim
 
 fuzz-long: install  ## 20,000 of them
 	$(BIN)/python -m tests.fuzz --count 20000
+
+fuzz-studio: install  ## 10,000 hostile requests to a running studio: schemathesis and mutants of our own
+	$(BIN)/python benchmarks/studio.py --only-hostile --hostile 8000 --examples 400
 
 check: install  ## style, types, and that the documents build
 	$(BIN)/ruff check src tests examples docs

@@ -1,7 +1,7 @@
 """How fast the studio answers, how it bears many people at once, and whether hostile requests can break it.
 
     python benchmarks/studio.py [--model DIR] [--rounds 40] [--people 16] [--seconds 60] [--hostile 10000]
-                                [--gallery STORE --test-drawings 500]
+                                [--gallery STORE --split test --drawings 700 [--only-guess]]
 
 The studio runs in a process of its own; the load comes from this one, over loopback. Prints one JSON object. Figures
 are those of a quiet machine only if nothing else runs on it.
@@ -25,10 +25,9 @@ from typing import Any
 
 import httpx
 import numpy as np
+from scribbles import KINDS, scribbles
 
 from gra2seq.data.doodles import CATEGORIES, doodle
-from gra2seq.sketch.damage import lose
-from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.pages import static_files
 
@@ -204,11 +203,29 @@ def schemathesis(address: str, examples: int) -> dict[str, Any]:
     return {"examples": examples, "passed": done.returncode == 0, "says": done.stdout.strip().splitlines()[-1:]}
 
 
-def guessing(model_folder: str, gallery_source: str, test_drawings: int) -> dict[str, Any]:
-    """Shares of right guesses and of "unlike" on test drawings of a gallery's source, and on scribbles."""
+def only_hostile(model: str, requests: int, examples: int) -> int:
+    """Print what hostile requests do to a studio; returns 1 if one had a status of 500 or more, or the server died."""
+    with studio(model) as (address, _pid, _seconds):
+        figures: dict[str, Any] = {
+            "hostile": hostile(address, requests),
+            "schemathesis": schemathesis(address, examples),
+        }
+        figures["hostile"]["alive"] = httpx.get(f"{address}api/health", trust_env=False).json()["status"] == "ready"
+    print(json.dumps(figures, indent=2))
+    refused = max(figures["hostile"]["statuses"]) >= 500
+    return int(refused or not figures["hostile"]["alive"] or not figures["schemathesis"]["passed"])
+
+
+def guessing(model_folder: str, gallery_source: str, split: str, count: int) -> dict[str, Any]:
+    """Shares of right guesses and of "unlike" on drawings of a split of the gallery's source, and on scribbles.
+
+    The scribbles of the test split are others than those of the validation split, which the rule was chosen on.
+    """
     from gra2seq.data.datasets import open_dataset
     from gra2seq.folder import load
-    from gra2seq.studio.guess import Guesser
+    from gra2seq.studio.gallery import MAX_DRAWINGS
+    from gra2seq.studio.guess import Guess, Guesser
+    from gra2seq.studio.signs import signs_of
 
     model, dataset = load(model_folder or None), open_dataset(gallery_source)
     random = np.random.default_rng(0)
@@ -216,26 +233,32 @@ def guessing(model_folder: str, gallery_source: str, test_drawings: int) -> dict
     def some(indices: Any, most: int) -> list[Sketch]:
         return [dataset.store[int(n)] for n in random.permutation(indices)[:most]]
 
-    known, unseen = some(dataset.train, 5_000), some(dataset.test, test_drawings)
-    guesser = Guesser(model.encode(known), [sketch.category for sketch in known])
-    guesses = [guesser.guess(code) for code in model.encode(unseen)]
-    strange = [guesser.guess(code) for code in model.encode([scribble(random) for _ in range(test_drawings)])]
+    def looked_at(sketches: list[Sketch]) -> tuple[Any, Any]:
+        codes = model.encode(sketches)
+        return codes, signs_of(model, model.damages(sketches), codes)
+
+    def guesses_of(sketches: list[Sketch]) -> list[Guess]:
+        return [guesser.guess(code, signs) for code, signs in zip(*looked_at(sketches), strict=True)]
+
+    known, unseen = some(dataset.train, MAX_DRAWINGS), some(getattr(dataset, split), count)
+    codes, signs = looked_at(known)
+    guesser = Guesser(codes, [sketch.category for sketch in known], signs)
+    guesses, scribbled = guesses_of(unseen), scribbles(count, seed=1 if split == "valid" else 2)
+    kinds = np.array([sketch.category for sketch in scribbled])
+    unlike = np.array([guess.unlike for guess in guesses_of(scribbled)])
     names = [[name for name, _ in guess.names] for guess in guesses]
     right = [(sketch.category in five[:1], sketch.category in five) for sketch, five in zip(unseen, names, strict=True)]
     first, five = np.mean(right, axis=0).round(4).tolist()
     return {
         "gallery": len(known),
+        "split": split,
+        "drawings": len(unseen),
         "top_1": first,
         "top_5": five,
         "unlike_drawings": round(float(np.mean([guess.unlike for guess in guesses])), 4),
-        "unlike_scribbles": round(float(np.mean([guess.unlike for guess in strange])), 4),
+        "unlike_scribbles": round(float(np.mean(unlike)), 4),
+        "unlike_scribbles_by_kind": {kind: round(float(np.mean(unlike[kinds == kind])), 4) for kind in KINDS},
     }
-
-
-def scribble(random: np.random.Generator) -> Sketch:
-    """Random walks: what a hand makes that draws nothing."""
-    walks = [np.cumsum(random.normal(0, 40, (random.integers(8, 40), 2)), axis=0) for _ in range(random.integers(1, 4))]
-    return lose(Sketch.from_strokes(walks), Region()).visible
 
 
 def main() -> None:
@@ -247,9 +270,20 @@ def main() -> None:
     parser.add_argument("--hostile", type=int, default=5_000)
     parser.add_argument("--examples", type=int, default=500, help="of schemathesis, for each address; 0: none")
     parser.add_argument("--gallery", default="", help="drawings to measure guesses on; default: not measured")
-    parser.add_argument("--test-drawings", type=int, default=500)
+    parser.add_argument("--split", default="test", choices=["valid", "test"], help="of the drawings to guess")
+    parser.add_argument("--drawings", type=int, default=700, help="to guess, and as many scribbles")
+    parser.add_argument(
+        "--only-hostile", action="store_true", help="hostile requests alone; exit code 1 if one breaks it"
+    )
+    parser.add_argument("--only-guess", action="store_true", help="measure nothing but guesses")
     options = parser.parse_args()
     figures: dict[str, Any] = {"page_bytes": sum(len(content) for content, _ in static_files().values())}
+    if options.only_guess:
+        figures["guess"] = guessing(options.model, options.gallery, options.split, options.drawings)
+        print(json.dumps(figures, indent=2))
+        return
+    if options.only_hostile:
+        raise SystemExit(only_hostile(options.model, options.hostile, options.examples))
     with studio(options.model) as (address, pid, seconds):
         figures["seconds_until"] = seconds
         figures["one"] = one_at_a_time(address, options.rounds)
@@ -259,7 +293,7 @@ def main() -> None:
         if options.examples:
             figures["schemathesis"] = schemathesis(address, options.examples)
     if options.gallery:
-        figures["guess"] = guessing(options.model, options.gallery, options.test_drawings)
+        figures["guess"] = guessing(options.model, options.gallery, options.split, options.drawings)
     print(json.dumps(figures, indent=2))
 
 

@@ -423,6 +423,16 @@ def test_missing_end_is_completed_and_morph_is_drawn(call, tmp_path, tiny_run, c
     assert json.loads(out)["drawn"] == 4
 
 
+@pytest.mark.parametrize("name", ["m.svg", "m.gif", "m.png"])
+def test_morph_writes_one_file(call, tmp_path, tiny_run, cat, name):
+    code, out, err = call("morph", cat, cat, "--steps", 3, "--model", tiny_run, "-o", tmp_path / name, "--json")
+    assert code == 0, err
+    assert json.loads(out)["files"] == [str(tmp_path / name)]
+    code, _, err = call("morph", cat, cat, "--steps", 3, "--model", tiny_run, "-o", tmp_path / name)
+    assert code == 2
+    assert "--force" in err
+
+
 def test_erased_region_from_a_mask_picture(call, tmp_path, tiny_run):
     drawing, mask = tmp_path / "line.svg", tmp_path / "mask.png"
     drawing.write_text(

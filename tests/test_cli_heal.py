@@ -185,14 +185,13 @@ def test_inputs_and_existing_files_are_not_overwritten(call, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_heal_redraw_complete_and_morph_write_motion(call, tmp_path, tiny_run):
+def test_heal_redraw_and_complete_write_motion(call, tmp_path, tiny_run):
     source = tmp_path / "a.svg"
     source.write_text(CIRCLE)
     words = ("--model", tiny_run, "--seconds", 1, "--quiet")
-    for command in (["heal", source, *HOLE], ["redraw", source], ["complete", source], ["morph", source, source]):
+    for command in (["heal", source, *HOLE], ["redraw", source], ["complete", source]):
         for target in (tmp_path / f"{command[0]}.gif", tmp_path / f"{command[0]}.svg"):
-            several = ("--steps", 4) if command[0] == "morph" else ("--samples", 4)
-            code, _, err = call(*command, *words, *several, "-o", target)
+            code, _, err = call(*command, *words, "--samples", 4, "-o", target)
             assert (code, err) == (0, ""), command
         with Image.open(tmp_path / f"{command[0]}.gif") as image:
             assert image.size == (480, 480)

@@ -18,6 +18,7 @@ from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
 from gra2seq.data.batches import Batch, Preparation, generator, prepare
 from gra2seq.data.views import PatchView, StrokeView
 from gra2seq.drawing.best_of import BestOf
+from gra2seq.drawing.blend import blended
 from gra2seq.drawing.guidance import Guidance
 from gra2seq.drawing.infill import InfillResult, healed_sketch, infill
 from gra2seq.drawing.infill_choice import representatives
@@ -367,8 +368,17 @@ class Model:
 
     def infills(self, damages: Sequence[Damage], samples: int, drawing: DrawingConfig) -> list[list[InfillResult]]:
         """The sampled lines of `samples` different drawings of each damage, the best first."""
-        codes = torch.from_numpy(self._encode(damages, drawing.repair))
-        unit, lanes = self.preparation.scale / BOX, max(drawing.infill, samples)
+        return self.infills_each(damages, [samples] * len(damages), [drawing] * len(damages))
+
+    def infills_each(
+        self, damages: Sequence[Damage], samples: Sequence[int], drawings: Sequence[DrawingConfig]
+    ) -> list[list[InfillResult]]:
+        """As `infills`, each damage with its own number of samples, temperature, seed and lanes."""
+        drawings = [replace(one, infill=max(one.infill, count)) for one, count in zip(drawings, samples, strict=True)]
+        if len({replace(one, temperature=0.0, seed=0, infill=0) for one in drawings}) > 1:
+            raise ValueError("drawings of one batch may differ in temperature, seed and lanes only")
+        codes = torch.from_numpy(self._encode(damages, drawings[0].repair if drawings else None))
+        unit, lanes = self.preparation.scale / BOX, max((one.infill for one in drawings), default=1)
         chosen: list[list[InfillResult]] = []
         for part in _parts(len(damages), max(STREAM // lanes, 1)):
             scenes = [Scene(one, self.preparation.simplified(one).visible, unit) for one in damages[part]]
@@ -378,11 +388,10 @@ class Model:
                 self.network.decoder.step,
                 state,
                 scenes,
-                lanes,
-                drawing,
+                drawings[part],
                 self.config.preparation.max_points,
             )
-            chosen += [representatives(own, samples) for own in results]
+            chosen += [representatives(own, count) for own, count in zip(results, samples[part], strict=True)]
         return chosen
 
     def place(self, drawn: Sketch, damage: Damage, keep: bool = False) -> Sketch:
@@ -432,12 +441,6 @@ class Model:
             return Sketch(np.zeros((1, 2), np.float32), np.array([1]))
         array[:, :2] *= self.preparation.scale
         return from_stroke5(array)
-
-
-def blended(first: Floats, second: Floats, share: NDArray[np.floating]) -> Floats:
-    """(n, code) codes on the straight line from one code to the other."""
-    codes: Floats = (first + share[:, None] * (second - first)).astype(np.float32)
-    return codes
 
 
 def _own_number(damage: Damage) -> int:

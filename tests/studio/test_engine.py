@@ -11,7 +11,7 @@ from gra2seq.sketch.damage import Damage, lose
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.batching import DONE, Job
-from gra2seq.studio.engine import DrawKey, Engine, coarse, plain_strokes
+from gra2seq.studio.engine import DrawRequest, Engine, coarse, plain_strokes
 from gra2seq.studio.gallery import Gallery
 from gra2seq.studio.limits import BusyError
 
@@ -26,29 +26,52 @@ def engine(model):
     engine.close()
 
 
-def drawn(engine, key, damages):
-    """The answers to several jobs that were asked for together."""
-    every = [([], threading.Event()) for _ in damages]
-    for (found, done), damage in zip(every, damages, strict=True):
-        engine.draw.submit(Job(key, damage, lambda a, f=found, d=done: d.set() if a is DONE else f.append(a)))
+def drawn(engine, requests):
+    """The answers to several requests that were made together."""
+    every = [([], threading.Event()) for _ in requests]
+    for (found, done), request in zip(every, requests, strict=True):
+        engine.draw.submit(Job(request.key, request, lambda a, f=found, d=done: d.set() if a is DONE else f.append(a)))
     assert all(done.wait(60) for _, done in every)
     return [[one for one in found if not one.provisional] for found, _ in every]
 
 
 def test_a_drawing_is_the_same_alone_and_in_company(engine):
-    damages = [lose(doodle("cat", seed), HOLE) for seed in range(1, 6)]
-    key = DrawKey("heal", 2, 0, 0.3)
-    together = drawn(engine, key, damages)
-    alone = [drawn(engine, key, [damage])[0] for damage in damages]
-    for one, other in zip(together, alone, strict=True):
+    """Other seeds, temperatures, numbers of samples and kinds do not matter."""
+    requests = [
+        DrawRequest(kind, lose(doodle("cat", number), HOLE), samples, seed, temperature)
+        for number, (kind, samples, seed, temperature) in enumerate(
+            [
+                ("heal", 2, 0, 0.3),
+                ("heal", 2, 5, 0.3),
+                ("complete", 3, 0, 0.3),
+                ("heal", 1, 0, 0.7),
+                ("heal", 2, 0, 0.0),
+            ]
+        )
+    ]
+    assert len({request.key for request in requests}) == 1
+    together = drawn(engine, requests)
+    alone = [drawn(engine, [request])[0] for request in requests]
+    for request, one, other in zip(requests, together, alone, strict=True):
+        assert len(one) == request.samples
         assert [[len(stroke) for stroke in drawing.strokes] for drawing in one] == [
             [len(stroke) for stroke in drawing.strokes] for drawing in other
         ]
 
 
+def test_another_seed_or_temperature_in_one_batch_draws_something_else(engine):
+    damage = Damage.none(doodle("cat", 1))
+    ways = [(0, 0.5), (0, 0.5), (1, 0.5), (0, 1.0)]
+    first, same, seed, temperature = drawn(engine, [DrawRequest("complete", damage, 6, *way) for way in ways])
+    assert [one.strokes for one in first] == [one.strokes for one in same]
+    assert [one.strokes for one in first] != [one.strokes for one in seed]
+    assert [one.strokes for one in first] != [one.strokes for one in temperature]
+
+
 def test_work_for_somebody_who_has_gone_ends_after_the_provisional_drawing(engine):
     found, done = [], threading.Event()
-    job = Job(DrawKey("heal", 3, 0, None), lose(doodle("cat", 1), HOLE))
+    request = DrawRequest("heal", lose(doodle("cat", 1), HOLE), 3, 0, None)
+    job = Job(request.key, request)
 
     def deliver(answer):
         if answer is DONE:
@@ -101,7 +124,7 @@ def test_without_its_gallery_the_studio_still_heals(model):
     engine._loader.join()
     assert engine.status == "ready"
     assert "nowhere" in engine.gallery_error
-    assert drawn(engine, DrawKey("heal", 1, 0, None), [lose(doodle("cat", 1), HOLE)])[0]
+    assert drawn(engine, [DrawRequest("heal", lose(doodle("cat", 1), HOLE), 1, 0, None)])[0]
     engine.close()
 
 

@@ -21,11 +21,14 @@ app = typer.Typer(
     help="Sketches as graphs of patches: train, redraw, heal, look at links.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: rich would take longer to import than everything else
     add_completion=False,
 )
-data = typer.Typer(help="Look at drawings, convert them, fetch the paper's data sets.", no_args_is_help=True)
+data = typer.Typer(
+    help="Look at drawings, convert them, fetch the paper's data sets.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(data, name="data")
-say = Messages(stderr=True, highlight=False, soft_wrap=True, markup=False)  # a file's name may hold brackets
+say = Messages()
 
 Files = Annotated[
     list[Path], typer.Argument(help="Drawings: .svg, .ndjson[.gz], .npz, .json, .png, .jpg, or - for standard input")

@@ -22,7 +22,7 @@ def graph(
     limit: Limit = 6,
     as_json: AsJson = False,
 ) -> None:
-    """A picture of sketches with their patches and links, by any proximity."""
+    """Draw sketches with their patches and links, by any proximity."""
     from gra2seq.evaluation.figures import draw_links
     from gra2seq.folder import load
 
@@ -41,7 +41,10 @@ def figures(
     count: Annotated[int, typer.Option(min=3, help="Test sketches behind the map and the clusters.")] = 200,
     as_json: AsJson = False,
 ) -> None:
-    """Links, masks, healed sketches, clusters and a map of the codes, as one would put into a paper."""
+    """Make the figures of a paper.
+
+    They show links, masks, healed sketches, clusters and a map of the codes.
+    """
     from gra2seq.data.datasets import open_dataset
     from gra2seq.evaluation.figures import draw_all
     from gra2seq.folder import load

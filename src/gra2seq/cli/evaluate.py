@@ -23,7 +23,6 @@ from gra2seq.cli.common import (
     sources,
 )
 from gra2seq.errors import UserError
-from gra2seq.system.atomic_files import check_folder
 
 if TYPE_CHECKING:
     from gra2seq.config import DrawingConfig, RunConfig
@@ -75,11 +74,15 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Rec, Ret and Chamfer distance of a model: the rows of the paper's Tables 1 and 2."""
+    """Rec, Ret and Chamfer distance of a model.
+
+    These are the rows of the paper's Tables 1 and 2.
+    """
     from gra2seq.data.datasets import open_dataset
     from gra2seq.evaluation.galleries import write_galleries
     from gra2seq.evaluation.protocol import Terms, outcomes, row_of, write_tables
     from gra2seq.evaluation.tables import to_markdown
+    from gra2seq.system.atomic_files import check_folder
     from gra2seq.training.progress import counting
 
     dataset = open_dataset(sources(source), name=name)
@@ -93,7 +96,7 @@ def evaluate(
         check_folder(folder)  # before the work
     masks = mask or ([] if square else Terms.masks)
     terms = Terms(split, masks, square or (), range(seeds), _judge(judge), direction)
-    with counting(say) as progress:
+    with counting(say.console) as progress:
         found = outcomes(model, dataset, terms, folder / "kept" if folder else None, progress)
         rows = [row_of(title, model, dataset, terms, outcome) for outcome in found]
         if folder:
@@ -134,9 +137,9 @@ def _display() -> Display:
     from gra2seq.training.progress import counting, show, show_all
 
     return Display(
-        lambda config: show(say, config),
-        lambda: show_all(say),
-        lambda: counting(say),
+        lambda config: show(say.console, config),
+        lambda: show_all(say.console),
+        lambda: counting(say.console),
         lambda text: say.print(text, style="bold"),
     )
 
@@ -159,7 +162,10 @@ def ablate(
     jobs: Jobs = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Synonymous links against random ones and none, clustering on against off: the paper's Tables 3 and 4."""
+    """Links and clustering on against off: the paper's Tables 3 and 4.
+
+    Synonymous links are compared with random ones and none.
+    """
     from gra2seq.config import read_config
     from gra2seq.evaluation import ablate as ablation
     from gra2seq.training.loop import Stopped
@@ -190,7 +196,10 @@ def compare(
     jobs: Jobs = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Train and judge all systems alike: the paper's Tables 1 and 2, with ours and its figures side by side."""
+    """Train and judge all systems alike: the paper's Tables 1 and 2.
+
+    Our figures stand beside the paper's.
+    """
     from gra2seq.config import read_config
     from gra2seq.config.systems import SYSTEMS
     from gra2seq.evaluation import comparison_files as files
@@ -259,7 +268,10 @@ def synonyms(
     seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Do links join patches that show the same part? The share of links that do, against chance."""
+    """The share of links that join patches of the same part.
+
+    It is compared with the share that chance would give.
+    """
     from gra2seq.data.info import labelled
     from gra2seq.evaluation.galleries import spread
     from gra2seq.evaluation.synonyms import PROXIMITIES
@@ -271,7 +283,7 @@ def synonyms(
         sketches = [sketches[number] for number in spread(len(sketches), most)]
     say.print(f"{len(sketches)} sketches are counted (--limit {limit} of each source)")
     model, _ = model_or_fresh(run, preset, seed, 30.0, fresh)
-    with counting(say) as progress:
+    with counting(say.console) as progress:
         rows = count(
             model, sketches, tuple(links or PROXIMITIES), lambda done: progress("sketches", done, len(sketches))
         )

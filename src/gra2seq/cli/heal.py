@@ -154,7 +154,7 @@ def complete(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Go on where the pen has stopped: finish drawings that were begun."""
+    """Finish drawings that were begun; your own lines stay."""
     from gra2seq.cli.jobs import Job, Output, Task
 
     options = {"temperature": temperature, "seed": seed, "keep_lines": True, "infill": samples}
@@ -169,33 +169,30 @@ def complete(
 def morph(
     first: Annotated[Path, typer.Argument(help="A drawing.")],
     second: Annotated[Path, typer.Argument(help="Another one.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help=".svg, .gif, .png, .ndjson, .json or .npz")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help=".svg or .gif: a film; .png: a sheet; or .ndjson, .json, .npz")
+    ],
     steps: Annotated[int, typer.Option(min=2, max=1000, help="Drawings on the way, with both ends.")] = 9,
     model: ModelFolder = None,
     temperature: Temperature = None,
     seed: Seed = 0,
-    animate: Animate = False,
-    seconds: Seconds = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Drawings on the way from one to another: their codes are blended."""
+    """Draw the way from one drawing to another, by blending codes."""
     from gra2seq.cli.answers import check_free
-    from gra2seq.cli.jobs import Output
     from gra2seq.folder import load
     from gra2seq.formats.files import check_target, write
-    from gra2seq.formats.motion import MotionCell, check_motion, write_motion
+    from gra2seq.formats.frames import FILMS, write_film
 
-    moving = Output("morphed", out, animate=animate or bool(seconds)).in_motion(out)
-    check_target(out, None if moving else steps)
-    if moving:
-        check_motion(out, steps, seconds)
+    is_film = out.suffix.lower() in FILMS
+    check_target(out.with_suffix(".svg") if is_film else out, 1 if is_film else steps)
     check_free(out, [first, second], force)
     (_, one), *_ = read_drawings([first], 1)
     (_, other), *_ = read_drawings([second], 1)
     drawn = load(model).morph(one, other, steps, temperature=temperature, seed=seed)
-    written = write_motion(out, [MotionCell(sketch) for sketch in drawn], seconds) if moving else write(out, drawn)
+    written = write_film(out, drawn) if is_film else write(out, drawn)
     if as_json or not quiet:
         reply(as_json, {"drawn": len(drawn), "files": [str(path) for path in written]}, f"{len(drawn)} drawings: {out}")
 

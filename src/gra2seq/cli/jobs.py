@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -196,13 +197,9 @@ class Job:
         sketches = [sketch for _, sketch in records]
         self._check_count(target, len(sketches) * samples, [split for split, _ in records])
         jobs = jobs or jobs_for(len(sketches) * samples)
-        say.quiet = self.output.quiet
-        try:
-            healer = ParallelHealer(self.model_path, sketches, jobs, samples=samples, **options)
-            with healer, counting(say) as progress:
-                healed = healer.heal(self.model, lambda done, total: progress("drawings", done, total))
-        finally:
-            say.quiet = False
+        healer = ParallelHealer(self.model_path, sketches, jobs, samples=samples, **options)
+        with healer, nullcontext(_no_count) if self.output.quiet else counting(say.console) as count:
+            healed = healer.heal(self.model, lambda done, total: count("drawings", done, total))
         self.read += len(records)
         if self.output.in_motion(target):
             self._animate(target, [MotionCell(one) for one in healed])
@@ -307,3 +304,7 @@ class Job:
         words = f"{self.drawn} drawings are in {', '.join(map(str, self.written[:3]))}"
         if self.output.as_json or not self.output.quiet:
             reply(self.output.as_json, answer, words)
+
+
+def _no_count(_what: str, _done: int, _total: int) -> None:
+    """Show no progress."""

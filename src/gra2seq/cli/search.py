@@ -47,7 +47,7 @@ def encode(
     layout = Layout(_shard(shard), precision)
     where = _engine(engine, model, jobs, address)
     began = time.monotonic()
-    with counting(say) as show:
+    with counting(say.console) as show:
 
         def progress(done: int, total: int) -> None:
             if not quiet:

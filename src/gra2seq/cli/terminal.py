@@ -6,18 +6,26 @@ import io
 import os
 import sys
 from contextlib import suppress
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+if TYPE_CHECKING:  # rich is imported with the first message
+    from rich.console import Console
 
-from gra2seq.errors import printable
 
+class Messages:
+    """Messages to people, on standard error. Text is escaped: the name of a file may hold control characters."""
 
-class Messages(Console):
-    """Messages to people. Text is escaped line by line: the name of a file may hold control characters."""
+    @cached_property
+    def console(self) -> Console:
+        """For what shows progress."""
+        from gra2seq.cli.console import SafeConsole
+
+        return SafeConsole(stderr=True, highlight=False, soft_wrap=True, markup=False)  # names may hold brackets
 
     def print(self, *objects: Any, **how: Any) -> None:
-        super().print(*(_safe_lines(one) if isinstance(one, str) else one for one in objects), **how)
+        """Print a message; `how` as of rich's `Console.print`."""
+        self.console.print(*objects, **how)
 
 
 def discard_output() -> None:
@@ -31,7 +39,3 @@ def escape_what_cannot_be_encoded() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _safe_lines(text: str) -> str:
-    return "\n".join(printable(line) for line in text.split("\n"))

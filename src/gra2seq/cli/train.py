@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from gra2seq.cli.common import AsJson, app, reply, say
 
@@ -30,7 +29,7 @@ def train(
     more = [f"devices={devices}"] if devices is not None else []
     chosen = read_config(config, [*(changes or []), *more])
     try:
-        with show(say, chosen) as watch:
+        with show(say.console, chosen) as watch:
             run = run_training(chosen, resume=resume, watch=watch)
     except Stopped as stop:
         say.print(str(stop))
@@ -48,7 +47,10 @@ def pack(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The model of a run as a small folder to give away: weights in 16 bits, no paths."""
+    """Make a small folder to give away of the model of a run.
+
+    It holds the weights in 16 bits and no paths.
+    """
     from gra2seq.config.parse import read_changes
     from gra2seq.folder import pack as make_folder
 
@@ -63,7 +65,8 @@ def pack(
 def models(
     preset: Annotated[str, typer.Option(help="Sizes of which preset.")] = "paper", as_json: AsJson = False
 ) -> None:
-    """The systems by name: who made them, what they see, how large they are."""
+    """List the systems: who made them, what they see, their size."""
+    from rich.console import Console
     from rich.table import Table
 
     from gra2seq.config import parse_config
@@ -94,7 +97,10 @@ def bench(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure this machine: how fast each part is, and how far from the matrix-product peak."""
+    """Measure how fast each part is on this machine.
+
+    Speeds are compared with the peak of the matrix product.
+    """
     from gra2seq.bench import measure
 
     figures = measure(source, only=tuple(only or ()), say=say.print)

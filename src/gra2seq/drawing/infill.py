@@ -42,6 +42,7 @@ class Lane:
     """One sample of one damaged drawing, on its way."""
 
     scene: Scene
+    drawing: DrawingConfig
     number: int  # of the drawing
     mode: int = GIVEN
     piece: int = 0  # that is followed
@@ -66,13 +67,13 @@ class Lane:
     def _generator(self, seed: int, sample: int) -> np.random.Generator:
         return np.random.Generator(np.random.PCG64((seed, self.scene.number, sample)))
 
-    def copies(self, count: int, seed: int) -> list[Lane]:
-        """So many lanes that go on from here, each with a randomness of its own."""
-        every = [copy(self) for _ in range(count)]
+    def copies(self) -> list[Lane]:
+        """`drawing.infill` lanes that go on from here, each with a randomness of its own."""
+        every = [copy(self) for _ in range(self.drawing.infill)]
         for sample, lane in enumerate(every):
             lane.visited, lane.joined, lane.begun = set(self.visited), set(self.joined), set(self.begun)
             lane.line, lane.max_bend = list(self.line), MAX_BENDS[sample % len(MAX_BENDS)]
-            lane.lines, lane.copied, lane.random = list(self.lines), True, self._generator(seed, sample)
+            lane.lines, lane.copied, lane.random = list(self.lines), True, self._generator(self.drawing.seed, sample)
         return every
 
     def move_to(self, goal: NDArray[np.floating]) -> NDArray[np.float32]:
@@ -130,15 +131,15 @@ def infill(
     step: Step,
     state: State,
     scenes: Sequence[Scene],
-    lanes: int,
-    drawing: DrawingConfig,
+    drawings: Sequence[DrawingConfig],
     max_rows: int,
 ) -> list[list[InfillResult]]:
-    """`lanes` samples of each damaged drawing, from the decoder's first states of their codes.
+    """`drawings[i].infill` samples of each damaged drawing i, from the decoder's first states of their codes.
 
-    Up to the first gap all samples of a drawing are the same: there is one lane until then, which is then copied.
+    Each drawing has a seed and a temperature of its own, and comes out the same in any company, to rounding. Up to the
+    first gap all samples of a drawing are the same: there is one lane until then, which is then copied.
     """
-    active = [Lane(scene, number) for number, scene in enumerate(scenes)]
+    active = [Lane(*own, number) for number, own in enumerate(zip(scenes, drawings, strict=True))]
     results: list[list[InfillResult]] = [[] for _ in scenes]
     for lane in active:
         lane.next_piece()
@@ -147,7 +148,7 @@ def infill(
     with torch.inference_mode():
         while active:
             move, state = step(row, state, given)
-            moves = _sample(move, [lane.random for lane in active], drawing)
+            moves = _sample(move, active)
             marks = np.array([lane.mode == GIVEN for lane in active], np.float32)
             rows = np.stack([_advance(lane, own, max_rows) for lane, own in zip(active, moves, strict=True)])
             index, following = list[int](), list[Lane]()
@@ -155,7 +156,7 @@ def infill(
                 if lane.mode == DONE:
                     results[lane.number].append(_result(lane))
                     continue
-                copies = [lane] if lane.copied or lane.mode == GIVEN else lane.copies(lanes, drawing.seed)
+                copies = [lane] if lane.copied or lane.mode == GIVEN else lane.copies()
                 following += copies
                 index += [place] * len(copies)
             active, chosen = following, torch.tensor(index, dtype=torch.long, device=row.device)
@@ -165,11 +166,25 @@ def infill(
     return results
 
 
-def _sample(move: PenMove, random: Sequence[np.random.Generator], drawing: DrawingConfig) -> NDArray[np.float32]:
-    """(lanes, CANDIDATES, 5) sampled rows of all lanes at one step."""
-    noise = np.empty((len(random), CANDIDATES, 4), np.float32)
-    for block, one in zip(noise, random, strict=True):
-        block[:, :2], block[:, 2:] = one.random((CANDIDATES, 2)), one.standard_normal((CANDIDATES, 2))
+def _sample(move: PenMove, lanes: Sequence[Lane]) -> NDArray[np.float32]:
+    """(lanes, CANDIDATES, 5) sampled rows of all lanes at one step; lanes of one temperature are sampled together."""
+    noise = np.empty((len(lanes), CANDIDATES, 4), np.float32)
+    for block, lane in zip(noise, lanes, strict=True):
+        block[:, :2] = lane.random.random((CANDIDATES, 2))
+        block[:, 2:] = lane.random.standard_normal((CANDIDATES, 2))
+    temperatures = np.array([lane.drawing.temperature for lane in lanes])
+    if (temperatures == temperatures[0]).all():
+        return _sample_alike(move, noise, lanes[0].drawing)
+    rows = np.empty((len(lanes), CANDIDATES, 5), np.float32)
+    for temperature in np.unique(temperatures):
+        own = np.flatnonzero(temperatures == temperature)
+        part = PenMove(move.raw[torch.from_numpy(own).to(move.raw.device)], move.min_log_std)
+        rows[own] = _sample_alike(part, noise[own], lanes[own[0]].drawing)
+    return rows
+
+
+def _sample_alike(move: PenMove, noise: NDArray[np.float32], drawing: DrawingConfig) -> NDArray[np.float32]:
+    """Rows of lanes that are all drawn in the same way."""
     sampled = move.candidates().sample(
         drawing.temperature,
         noise=torch.from_numpy(noise).to(move.raw),

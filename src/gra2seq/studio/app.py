@@ -22,7 +22,7 @@ from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Floats
 from gra2seq.studio import schemas
 from gra2seq.studio.batching import answers
-from gra2seq.studio.engine import DrawKey, Drawn, Engine, plain_strokes
+from gra2seq.studio.engine import Drawn, DrawRequest, Engine, plain_strokes
 from gra2seq.studio.errors import add_error_handlers, error_line
 from gra2seq.studio.gallery import Gallery
 from gra2seq.studio.graphs import graph_answer
@@ -90,6 +90,7 @@ async def health(request: Request) -> dict[str, Any]:
     return {
         "status": engine.status,
         "error": engine.error,
+        "gallery_error": engine.gallery_error,
         "boot": request.app.state.boot,
         "version": gra2seq.__version__,
         "model": about.config.model.name if about else "",
@@ -126,9 +127,9 @@ async def morph(body: schemas.MorphIn, request: Request) -> Response:
     """The drawings between two, or a sheet of 4 x 4 between four."""
     engine = _engine(request)
     sketches = await run_in_threadpool(body.sketches)
-    key = DrawKey("morph", body.steps, body.seed, body.temperature)
     _ = engine.model
-    return await _stream(answers(engine.draw, key, sketches, request.is_disconnected))
+    wanted = DrawRequest("morph", sketches, body.steps, body.seed, body.temperature)
+    return await _stream(answers(engine.draw, wanted.key, wanted, request.is_disconnected))
 
 
 @router.post("/encode")
@@ -163,17 +164,21 @@ async def search(body: schemas.SearchIn, request: Request) -> dict[str, Any]:
 
 @router.post("/guess")
 async def guess(body: schemas.DamagedIn, request: Request) -> dict[str, Any]:
-    """Up to five names with their shares, by the nearest drawings of the gallery; `unlike`: none of them is near."""
+    """Up to five names with their shares, by the nearest drawings of the gallery.
+
+    `unlike`: the drawing is like none of them, for the `reasons` that are given.
+    """
     gallery = _gallery(request)
-    code = await _code(body, request)
+    engine = _engine(request)
+    damage = await run_in_threadpool(body.damage)
+    code, signs = await _only(answers(engine.look, "guess", damage, request.is_disconnected))
     guesser = await run_in_threadpool(_guesser, request.app, gallery)
-    found = guesser.guess(code)
-    known = found.threshold if found.threshold < float("inf") else None
+    found = guesser.guess(code, signs)
     return {
         "unlike": found.unlike,
+        "reasons": found.reasons,
         "names": [{"name": name, "share": round(share, 4)} for name, share in found.names],
         "distance": round(found.distance, 4),
-        "threshold": known,
     }
 
 
@@ -201,8 +206,8 @@ async def _draw(kind: str, body: schemas.DrawIn, request: Request) -> Response:
     damage = await run_in_threadpool(body.damage)
     if kind != "heal":  # what was rubbed out stays away, and is not drawn again
         damage = Damage(damage.visible, frame=damage.frame)
-    key = DrawKey(kind, body.samples, body.seed, body.temperature)
-    return await _stream(answers(engine.draw, key, damage, request.is_disconnected))
+    wanted = DrawRequest(kind, damage, body.samples, body.seed, body.temperature)
+    return await _stream(answers(engine.draw, wanted.key, wanted, request.is_disconnected))
 
 
 async def _stream(drawings: AsyncIterator[Drawn]) -> Response:
@@ -261,8 +266,10 @@ def _gallery(request: Request) -> Gallery:
 def _guesser(app: FastAPI, gallery: Gallery) -> Guesser:
     """Made anew when more of the gallery is encoded."""
     known: Guesser | None = getattr(app.state, "guesser", None)
-    codes = gallery.codes
-    if known is None or len(known.codes) != len(codes):
-        known = Guesser(codes, [sketch.category for sketch in gallery.sketches[: len(codes)]])
+    codes, signs = gallery.codes, gallery.signs
+    count = min(len(codes), len(signs))  # the two grow one after the other
+    if known is None or len(known.codes) != count:
+        names = [sketch.category for sketch in gallery.sketches[:count]]
+        known = Guesser(codes[:count], names, signs[:count])
         app.state.guesser = known
     return known

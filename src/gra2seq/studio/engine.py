@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.batching import Batcher, Job
 from gra2seq.studio.gallery import Gallery
 from gra2seq.studio.limits import MAX_SAMPLES, BusyError
+from gra2seq.studio.signs import signs_of
 
 if TYPE_CHECKING:
     from gra2seq.config import DrawingConfig
@@ -38,13 +39,24 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class DrawKey:
-    """Requests with the same key are drawn in one batch."""
+class DrawRequest:
+    """What is to be drawn, and how."""
 
     kind: str  # heal, complete, redraw, morph
+    drawn: Any  # the damage; for morph the sketches
     samples: int
     seed: int
-    temperature: float | None
+    temperature: float | None  # None: the model's own
+
+    @property
+    def key(self) -> Hashable:
+        """Requests with the same key are drawn in one batch: all that go on from given strokes, however."""
+        return "infill" if self.is_infill else (self.kind, self.samples, self.seed, self.temperature)
+
+    @property
+    def is_infill(self) -> bool:
+        """Whether the given strokes stay, and the decoder goes on from them."""
+        return self.kind in ("heal", "complete")
 
 
 @dataclass(frozen=True)
@@ -117,55 +129,74 @@ class Engine:
         self.gallery.encode(self.model, self._closed)
 
     def _draw(self, jobs: Sequence[Job]) -> None:
-        key = jobs[0].key
-        assert isinstance(key, DrawKey)
-        model, drawing = self.model, self.drawing_of(key)
-        if key.kind == "morph":
+        request = jobs[0].item
+        assert isinstance(request, DrawRequest)
+        if request.is_infill:
+            self._infill(jobs)
+        elif request.kind == "morph":
             for job in jobs:
-                _deliver_sketches(job, morph(model, job.item, key.samples, drawing))
-            return
-        damages = [coarse(job.item, model.config.preparation.max_points) for job in jobs]
-        if key.kind != "redraw" and len(jobs) <= PREVIEW_BATCH and key.samples > 1:
-            self._deliver(jobs, damages, self._drawn(key, damages, 1, replace(drawing, infill=PREVIEW_LANES)), True)
+                _deliver_sketches(job, morph(self.model, job.item.drawn, request.samples, self.drawing_of(request)))
+        else:
+            self._redraw(jobs, request.samples, self.drawing_of(request))
+
+    def _redraw(self, jobs: Sequence[Job], samples: int, drawing: DrawingConfig) -> None:
+        damages = [coarse(job.item.drawn, self.model.config.preparation.max_points) for job in jobs]
+        drawn = self.model.heal_damages(damages, samples=samples, drawing=drawing)
+        for number, job in enumerate(jobs):
+            _deliver_sketches(job, drawn[number * samples : (number + 1) * samples])
+
+    def _infill(self, jobs: Sequence[Job]) -> None:
+        """Heal and complete: of a few requests, first a provisional drawing each; then all drawings."""
+        damages = [coarse(job.item.drawn, self.model.config.preparation.max_points) for job in jobs]
+        drawings = [self.drawing_of(job.item) for job in jobs]
+        early = [number for number, job in enumerate(jobs) if job.item.samples > 1]
+        if early and len(jobs) <= PREVIEW_BATCH:
+            self._deliver_infilled(
+                [jobs[number] for number in early],
+                [damages[number] for number in early],
+                [1] * len(early),
+                [replace(drawings[number], infill=PREVIEW_LANES) for number in early],
+                provisional=True,
+            )
             if all(job.cancelled.is_set() for job in jobs):
                 return
-        self._deliver(jobs, damages, self._drawn(key, damages, key.samples, drawing), False)
+        self._deliver_infilled(jobs, damages, [job.item.samples for job in jobs], drawings, provisional=False)
 
-    def _drawn(
-        self, key: DrawKey, damages: Sequence[Damage], samples: int, drawing: DrawingConfig
-    ) -> list[list[Sketch]]:
-        """`samples` drawings of each damage."""
-        if key.kind == "complete":
-            every = self.model.complete([damage.visible for damage in damages], samples=samples, drawing=drawing)
-            assert isinstance(every, list)
-        else:
-            every = self.model.heal_damages(damages, samples=samples, drawing=drawing)
-        return [every[start : start + samples] for start in range(0, len(every), samples)]
-
-    def _deliver(
-        self, jobs: Sequence[Job], damages: Sequence[Damage], drawn: Sequence[Sequence[Sketch]], provisional: bool
+    def _deliver_infilled(
+        self,
+        jobs: Sequence[Job],
+        damages: Sequence[Damage],
+        samples: Sequence[int],
+        drawings: Sequence[DrawingConfig],
+        provisional: bool,
     ) -> None:
-        for job, damage, sketches in zip(jobs, damages, drawn, strict=True):
-            is_redrawn = isinstance(job.key, DrawKey) and job.key.kind == "redraw"
-            given = [] if is_redrawn else plain_strokes(job.item.visible)
-            for number, sketch in enumerate(sketches):
-                new = plain_strokes(sketch)[0 if is_redrawn else len(damage.visible.lengths) :]
+        from gra2seq.drawing.infill import healed_sketch
+
+        results = self.model.infills_each(damages, samples, drawings)
+        for job, damage, own in zip(jobs, damages, results, strict=True):
+            given = plain_strokes(job.item.drawn.visible)
+            for number, result in enumerate(own):
+                new = plain_strokes(healed_sketch(damage, result))[len(damage.visible.lengths) :]
                 job.deliver(Drawn(number, given + new, len(given), provisional))
 
-    def drawing_of(self, key: DrawKey) -> DrawingConfig:
+    def drawing_of(self, request: DrawRequest) -> DrawingConfig:
         """How the drawings of a request are made."""
         drawing = self.model.drawing
+        lanes = {"heal": LANES, "complete": request.samples}
         return replace(
             drawing,
-            infill=0 if key.kind in ("redraw", "morph") else LANES,
-            seed=key.seed,
-            temperature=drawing.temperature if key.temperature is None else key.temperature,
+            infill=lanes.get(request.kind, 0),
+            seed=request.seed,
+            temperature=drawing.temperature if request.temperature is None else request.temperature,
         )
 
     def _look(self, jobs: Sequence[Job]) -> None:
         key, items = jobs[0].key, [job.item for job in jobs]
         if key == "encode":
             found: list[Any] = list(self.model.encode(items))
+        elif key == "guess":
+            codes = self.model.encode(items)
+            found = list(zip(codes, signs_of(self.model, items, codes), strict=True))
         else:
             found = [self._graph(damage, str(key)) for damage in items]
         for job, answer in zip(jobs, found, strict=True):
@@ -206,7 +237,7 @@ def morph(model: Model, sketches: Sequence[Sketch], steps: int, drawing: Drawing
     """`steps` drawings between two; of four, a sheet of 4 x 4, row by row, with the four at its corners."""
     if len(sketches) == 2:
         return model.morph(sketches[0], sketches[1], steps, drawing=drawing)
-    from gra2seq.model import blended
+    from gra2seq.drawing.blend import blended
 
     share = np.linspace(0, 1, SHEET)
     codes = model.encode(sketches)

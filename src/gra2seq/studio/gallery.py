@@ -17,6 +17,7 @@ from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.simplify import quickdraw_simplify
 from gra2seq.sketch.strokes import Doubles, Floats, Ints, Sketch
 from gra2seq.studio.atlas import PatchAtlas
+from gra2seq.studio.signs import SIGNS, signs_of
 from gra2seq.system.atomic_files import atomic_write
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Gallery:
     sketches: list[Sketch]
     identity: str  # the same for the same drawings
     codes: Floats = field(default_factory=lambda: np.empty((0, 0), np.float32))  # (n, code), n grows
+    signs: Doubles = field(default_factory=lambda: np.empty((0, SIGNS)))  # (n, SIGNS) of the same drawings
     atlas: PatchAtlas | None = None
 
     @staticmethod
@@ -58,18 +60,20 @@ class Gallery:
     def encode(self, model: Model, closed: threading.Event) -> None:
         """Encode what is not in the cache, a few at a time, until done or closed; then collect patches."""
         cache = self._cache(model)
-        codes = _cached_codes(cache, len(self.sketches), model.preparation.code)
-        start = 0 if codes is None else len(codes)
-        self.codes = np.empty((0, model.preparation.code), np.float32) if codes is None else codes
-        while start < len(self.sketches):
+        size = model.preparation.code
+        cached = _cached(cache, len(self.sketches), size + SIGNS)
+        table = np.empty((0, size + SIGNS), np.float32) if cached is None else cached
+        self.codes, self.signs = table[:, :size], table[:, size:].astype(np.float64)
+        for start in range(len(table), len(self.sketches), BATCH):
             if closed.is_set():
                 return
             part = self.sketches[start : start + BATCH]
-            self.codes = np.concatenate([self.codes, model.encode(part)])
-            start += len(part)
-        if codes is None:
+            codes = model.encode(part)
+            self.signs = np.concatenate([self.signs, signs_of(model, model.damages(part), codes)])
+            self.codes = np.concatenate([self.codes, codes])
+        if cached is None:
             with atomic_write(cache) as temporary:
-                np.save(temporary, self.codes)
+                np.save(temporary, np.column_stack([self.codes, self.signs]).astype(np.float32))
         self.atlas = PatchAtlas.of(model, self.sketches, closed)
 
     def nearest(self, code: Floats, count: int) -> tuple[Ints, Doubles]:
@@ -101,12 +105,12 @@ def _evenly(count: int) -> Ints:
     return np.unique(np.linspace(0, count - 1, min(count, MAX_DRAWINGS)).astype(np.int64))
 
 
-def _cached_codes(path: Path, count: int, size: int) -> Floats | None:
-    """Codes in the cache, if they are there and sound."""
+def _cached(path: Path, count: int, size: int) -> Floats | None:
+    """The table (count, size) of codes and signs in the cache, if it is there and sound."""
     try:
-        codes = np.load(path, allow_pickle=False)
+        table = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError, IndexError, TypeError, SyntaxError, OverflowError, MemoryError):
         return None
-    if codes.shape != (count, size) or codes.dtype != np.float32 or not np.isfinite(codes).all():
+    if table.shape != (count, size) or table.dtype != np.float32 or not np.isfinite(table).all():
         return None
-    return np.asarray(codes, np.float32)
+    return np.asarray(table, np.float32)

@@ -87,7 +87,7 @@ async function* lines(response) {
 }
 
 /**
- * @typedef {{status: "loading" | "ready" | "failed" | "lost", error: string, boot: string, model: string,
+ * @typedef {{status: "loading" | "ready" | "failed" | "lost", error: string, gallery_error: string, boot: string, model: string,
  *   temperature: number | null, gallery: {name: string, drawings: number, encoded: number} | null}} Health
  */
 
@@ -99,11 +99,16 @@ const SELDOM = 5000;
  */
 export class Watch extends EventTarget {
   /** @type {Health} */
-  health = { status: "loading", error: "", boot: "", model: "", temperature: null, gallery: null };
+  health = { status: "loading", error: "", gallery_error: "", boot: "", model: "", temperature: null, gallery: null };
   #timer = 0;
 
   get isReady() {
     return this.health.status === "ready";
+  }
+
+  /** Whether Find and Guess have an answer: drawings to compare with, or the reason why there are none. */
+  get hasGallery() {
+    return this.isReady && Boolean(this.health.gallery?.encoded || this.health.gallery_error);
   }
 
   /** Look now, and again and again. */

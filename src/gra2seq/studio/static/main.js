@@ -139,7 +139,7 @@ function showTemperature() {
 }
 
 const refresh = settled(QUIET, () => {
-  if (watch.isReady) find.refresh();
+  if (watch.hasGallery) find.refresh();
   why.refresh();
 });
 const finishSoon = settled(PAUSE, () => {
