@@ -244,7 +244,6 @@ def test_bad_words(call, tmp_path, tiny_run, cat):
     cases = [
         (["heal", cat, *HOLE, "--model", tmp_path / "none", *out], "no model at"),
         (["heal", tmp_path / "none.svg", *HOLE, *model, *out], "none.svg"),
-        (["heal", cat, *model, *out], "say what is lost"),
         (["heal", cat, *HOLE, *model, "-o", tmp_path / "out.xyz"], "must end in one of"),
         (["heal", cat, *HOLE, *model, "-o", cat], "is an input"),
         (["heal", cat, *HOLE, "--frame", "0,0,1,1", *model, *out], "does not contain the drawing"),

@@ -345,3 +345,18 @@ def test_repair_can_be_switched_off():
     plain = model.with_drawing(replace(model.drawing, repair=False))
     assert np.array_equal(plain.encode(sketch, holes=[hole]), off)
     assert np.array_equal(model.encode(sketch, repair=True), model.encode(sketch, repair=False)), "nothing is lost"
+
+
+def test_detected_damage_is_healed_and_intact_sketches_come_back(tiny_run):
+    model = gra2seq.load(tiny_run)
+    down = [[(x, 0), (x + 20, 255)] for x in range(10, 250, 23)]
+    across = [[(0, y), (255, y - 15)] for y in range(20, 250, 27)]
+    damaged = lose(Sketch.from_strokes([*down, *across]), Region.of_boxes([(100, 60, 80, 90)])).visible
+    intact = Sketch.from_strokes([[(0, 0), (100, 0), (100, 100), (0, 100), (0, 0)]])
+    healed = model.heal([intact, damaged], holes="detect", infill=4, samples=2)
+    assert [one is intact for one in healed] == [True, True, False, False]
+    for one in healed[2:]:
+        np.testing.assert_array_equal(one.points[: len(damaged)], damaged.points)
+    assert model.heal(intact, holes="detect") is intact
+    with pytest.raises(UserError, match="is not known"):
+        model.heal(intact, holes="everywhere")

@@ -72,6 +72,43 @@ def new_lines(model: Model, damage: Damage, request: HealRequest) -> list[list[D
     return [[stroke.astype(np.float64) for stroke in one.strokes[kept:]] for one in healed]
 
 
+@dataclass(frozen=True)
+class Healed:
+    """A healed drawing: all of its lines, and apart the visible ones that stayed and the new ones."""
+
+    whole: Sketch
+    visible: Sketch | None
+    new: Sketch | None
+
+
+def heal_sketches(
+    model: Model, sketches: Sequence[Sketch], requests: Sequence[HealRequest | None]
+) -> list[list[Healed]]:
+    """The samples of each drawing, healed as its request says; one whose request is None stays as it is.
+
+    All requests must ask for the same number of samples and the same way of drawing.
+    """
+    samples = next((request.samples for request in requests if request), 1)
+    healed = [[Healed(sketch, sketch, None)] * samples for sketch in sketches]
+    chosen = [(number, request) for number, request in enumerate(requests) if request is not None]
+    if not chosen:
+        return healed
+    drawing = chosen[0][1].drawing
+    damages = [request.damage(sketches[number]) for number, request in chosen]
+    drawn = iter(model.heal_damages(damages, samples=samples, drawing=drawing))
+    for (number, _), damage in zip(chosen, damages, strict=True):
+        visible = damage.visible if drawing.keep_lines or drawing.infill else None
+        healed[number] = [_healed(next(drawn), visible) for _ in range(samples)]
+    return healed
+
+
+def _healed(whole: Sketch, visible: Sketch | None) -> Healed:
+    """The visible strokes come first in a healed drawing that keeps them."""
+    kept = len(visible.lengths) if visible else 0
+    new = whole.strokes[kept:]
+    return Healed(whole, visible, Sketch.from_strokes(new) if new else None)
+
+
 def erased_region(path: str | Path, page: Box) -> Region:
     """A free-form region: the shapes of an SVG in the drawing's units, or the painted part of a picture of the page.
 

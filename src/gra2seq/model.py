@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 from zlib import crc32
 
 import numpy as np
@@ -33,6 +33,7 @@ from gra2seq.nn.links import link_rule
 from gra2seq.nn.stroke_decoder import State
 from gra2seq.sketch.centres import NODES
 from gra2seq.sketch.damage import Damage, Frames, Holes, lose, mask, one_each
+from gra2seq.sketch.detection import detected
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import BOX, Floats, Ints, Sketch, from_stroke5
 from gra2seq.sketch_graph import SketchGraph
@@ -242,7 +243,7 @@ class Model:
         self,
         sketches: Drawable | Sequence[Drawable],
         *,
-        holes: Holes = (),
+        holes: Holes | Literal["detect"] = (),
         frame: Frames | None = None,
         mask_prob: float = 0.0,
         samples: int = 1,
@@ -252,7 +253,8 @@ class Model:
     ) -> Sketch | list[Sketch]:
         """Each sketch drawn whole again from what is visible of it, where the original lies.
 
-        `holes` and `frame` as in `encode`. With `mask_prob` each patch is hidden with this probability, as the paper
+        `holes` and `frame` as in `encode`; holes="detect" finds the damage (`find_damage`), and a sketch in which none
+        is found comes back as it is. With `mask_prob` each patch is hidden with this probability, as the paper
         does. What a sketch becomes depends on its visible strokes, the lost region, the frame and the seed, not on its
         place in the list. With several samples a sketch's drawings follow each other. `drawing` and single options of
         it as in `draw`; with `keep_lines` the visible lines stay and only the lost region is drawn.
@@ -260,8 +262,19 @@ class Model:
         chosen = self.changed_drawing(drawing, options)
         single = isinstance(sketches, Sketch | Damage)
         every = [sketches] if isinstance(sketches, Sketch | Damage) else list(sketches)
+        intact: list[bool] = [False] * len(every)
+        if isinstance(holes, str):
+            every, intact = detected(_checked(every), holes, one_each(frame, len(every), "frame"))
+            holes, frame = (), None
         damages = self.masked(every, mask_prob, chosen.seed) if mask_prob else self.damages(every, holes, frame)
-        healed = self.heal_damages(damages, samples=samples, drawing=chosen, progress=progress)
+        damaged = [damage for damage, whole in zip(damages, intact, strict=True) if not whole]
+        draw = partial(self.heal_damages, samples=samples, drawing=chosen, progress=progress)
+        drawn = iter(draw(damaged) if damaged else [])
+        healed = [
+            damage.visible if whole else next(drawn)
+            for damage, whole in zip(damages, intact, strict=True)
+            for _ in range(samples)
+        ]
         return healed[0] if single and samples == 1 else healed
 
     def masked(self, sketches: Sequence[Drawable], probability: float, seed: int) -> list[Damage]:

@@ -126,7 +126,7 @@ def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path) -> No
     with pytest.raises(UserError, match=r"must end in one of \.ndjson, \.ndjson\.gz, \.npz, \.svg, \.json, \.png"):
         read(tmp_path / "a.gif")
     with pytest.raises(UserError, match=r"must end in one of .*\.png"):
-        write(tmp_path / "a.gif", [("", CAT)])
+        write(tmp_path / "a.bmp", [("", CAT)])
 
 
 @pytest.mark.parametrize("name", ["a.ndjson", "a.ndjson.gz", "a.npz", "a.svg", "a.json"])
@@ -156,7 +156,7 @@ def test_a_target_is_checked_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "b.svg").mkdir()
     lines(tmp_path / "file", "")
     for bad, message in (
-        ("a.gif", "must end in"),
+        ("a.bmp", "must end in"),
         ("b.svg", "is a folder"),
         ("file/a.svg", "cannot be written"),
     ):

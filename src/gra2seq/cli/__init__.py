@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
+
+import typer
 
 from gra2seq.cli.common import app, say
 from gra2seq.cli.terminal import discard_output, escape_what_cannot_be_encoded
@@ -15,6 +19,9 @@ from gra2seq.system.memory import keep_freed_memory, skip_collection_at_exit, tu
 from gra2seq.cli import heal, draw, search, train, evaluate, data, studio
 
 __all__ = ["app", "data", "draw", "evaluate", "heal", "main", "search", "several", "studio", "train"]
+
+
+_UsageError: Any = typer.BadParameter.__base__  # of typer's own copy of click, or of click itself
 
 
 def several(
@@ -51,13 +58,20 @@ def main() -> None:
     keep_freed_memory()
     tune_garbage_collector()
     escape_what_cannot_be_encoded()
+    as_json = "--json" in sys.argv
     try:
         try:
-            app(several(sys.argv[1:]))
+            sys.exit(app(several(sys.argv[1:]), standalone_mode=not as_json))
         finally:
-            sys.stdout.flush()  # now, while an error can still be told
+            sys.stdout.flush()  # now, while an error can still be reported
+    except _UsageError as error:  # a wrong option; without --json the application itself reports it
+        print(json.dumps({"error": error.format_message()}))
+        sys.exit(2)
     except UserError as error:
-        say.print(f"gra2seq: {error}", style="red")
+        if as_json:
+            print(json.dumps({"error": str(error)}))
+        else:
+            say.print(f"gra2seq: {error}", style="red")
         sys.exit(2)
     except OSError as error:  # readers and writers of files have errors of their own
         discard_output()

@@ -30,7 +30,9 @@ data = typer.Typer(
 app.add_typer(data, name="data")
 say = Messages()
 
-Files = Annotated[list[Path], typer.Argument(help="Drawings: .svg, .ndjson[.gz], .npz, .json, .png, .jpg")]
+Files = Annotated[
+    list[Path], typer.Argument(help="Drawings: .svg, .ndjson[.gz], .npz, .json, .png, .jpg, or - for standard input")
+]
 ModelFolder = Annotated[
     Path | None, typer.Option("--model", "-m", help="Folder of a run or of weights. Default: the model in the package.")
 ]
@@ -40,7 +42,20 @@ Temperature = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="The same seed draws the same sketch.")]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", help=".svg, .png, .ndjson, .json or .npz. Default: beside the file, -healed or so."),
+    typer.Option(
+        "--out",
+        "-o",
+        help=".svg, .gif, .png, .ndjson, .json, .npz, or - (stdout). Default: beside the file, -healed or so.",
+    ),
+]
+OutDir = Annotated[Path | None, typer.Option("--out-dir", help="Folder for the answers; names stay.")]
+Form = Annotated[
+    str | None,
+    typer.Option("--format", help="Format of answers without a name of their own: svg, gif, png, ndjson, json, npz."),
+]
+Animate = Annotated[bool, typer.Option("--animate", help="An .svg in motion, drawn at a hand's pace, as a .gif is.")]
+Seconds = Annotated[
+    float | None, typer.Option(help="Time that an animation takes, without its pause. Default: a hand's pace.")
 ]
 BestOf = Annotated[
     int | None,
@@ -145,7 +160,7 @@ def sources(source: list[str] | None) -> str | list[str]:
     return source[0] if len(source) == 1 else source
 
 
-def read_drawings(paths: list[Path], limit: int) -> list[Record]:
+def read_drawings(paths: list[Path], limit: int, quiet: bool = False) -> list[Record]:
     """With their splits, in the units of their files, as holes are given and answers laid over them."""
     from gra2seq.data.info import records_of
 
@@ -153,7 +168,7 @@ def read_drawings(paths: list[Path], limit: int) -> list[Record]:
     for path in paths:
         for record in records_of(path):
             if len(records) == limit:
-                say.print(f"only the first {limit} sketches are taken: raise --limit for more")
+                note(quiet, f"only the first {limit} sketches are taken: raise --limit for more")
                 return records
             records.append(record)
     if not records:

@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, write_documents
 from gra2seq.cli.common import (
+    Animate,
     AsJson,
     BestOf,
     Candidates,
     Files,
     Force,
+    Form,
     Frame,
     GoodEnough,
     Limit,
     ModelFolder,
     Out,
+    OutDir,
     Polyline,
     Quiet,
     Samples,
+    Seconds,
     Seed,
     Temperature,
     app,
     box_of,
-    note,
     read_drawings,
     reply,
-    say,
 )
 from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
-    from gra2seq.healing import HealRequest
-    from gra2seq.model import Model
     from gra2seq.sketch.region import Region
 
 Jobs = Annotated[
     int | None, typer.Option(min=1, help="Draw in so many processes. Default: more than one for many drawings.")
 ]
-OutDir = Annotated[Path | None, typer.Option("--out-dir", help="Folder for the answers; names stay.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Leave out files that are answered already.")]
 
 
@@ -51,9 +48,11 @@ def heal(
     files: Files,
     out: Out = None,
     out_dir: OutDir = None,
+    form: Form = None,
     hole: Annotated[list[str] | None, typer.Option(help="Lost region x,y,width,height; repeatable.")] = None,
     erase: Annotated[Path | None, typer.Option(help="Lost region as a .svg shape, or a .png mask of the page.")] = None,
     end_missing: Annotated[bool, typer.Option("--missing-end", help="The end of the drawing is missing.")] = False,
+    preview: Annotated[Path | None, typer.Option(help="A .png that shows the detected damage.")] = None,
     frame: Frame = None,
     mask_prob: Annotated[
         float, typer.Option(help="Hide patches with this probability first, as the paper does.")
@@ -68,6 +67,8 @@ def heal(
     infill: Annotated[int, typer.Option(min=0, help="Samples of the lost region; the best are kept.")] = 24,
     seed: Seed = 0,
     polyline: Polyline = False,
+    animate: Animate = False,
+    seconds: Seconds = None,
     force: Force = False,
     resume: Resume = False,
     limit: Limit = 1000,
@@ -75,19 +76,25 @@ def heal(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw what is missing of damaged drawings; your own lines stay."""
+    """Draw what is missing of damaged drawings; your own lines stay.
+
+    Without --hole, --erase or --missing-end the damage is detected; a drawing without any stays as it is.
+    """
+    from gra2seq.cli.jobs import Job, Output, Task
+
     options = {"temperature": temperature, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     options |= {"seed": seed, "keep_lines": keep_lines, "infill": infill if keep_lines and not mask_prob else 0}
-    if not (hole or erase or end_missing or mask_prob):
-        raise UserError("say what is lost: --hole x,y,width,height, --erase MASK, --missing-end (or --mask-prob)")
-    job = _Job(files, out, out_dir, "healed", model, force, limit, quiet, as_json, samples, resume)
-    if mask_prob:
-        job.sketches(options | {"mask_prob": mask_prob, "samples": samples}, jobs)
-        return
-    for path in job.files:
-        lost = _lost_region(path, hole or [], erase)
-        job.requests(path, options, lost, box_of(frame, "--frame"), end_missing, samples, not polyline)
-    job.finish()
+    detect = not (hole or erase or end_missing or mask_prob)
+    if preview and not detect:
+        raise UserError("--preview shows detected damage: leave out --hole, --erase, --missing-end and --mask-prob")
+    output = Output("healed", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json, preview)
+    with Job(files, output, model, limit, samples if resume else 0) as job:
+        if mask_prob:
+            job.redraw_many(options | {"mask_prob": mask_prob}, samples, jobs)
+            return
+        for path in job.files:
+            lost = None if detect else _lost_region(path, hole or [], erase)
+            job.run(path, Task(options, lost, box_of(frame, "--frame"), end_missing, samples, not polyline))
 
 
 @app.command()
@@ -95,6 +102,7 @@ def redraw(
     files: Files,
     out: Out = None,
     out_dir: OutDir = None,
+    form: Form = None,
     samples: Samples = 1,
     model: ModelFolder = None,
     temperature: Temperature = None,
@@ -103,6 +111,8 @@ def redraw(
     candidates: Candidates = None,
     seed: Seed = 0,
     polyline: Polyline = False,
+    animate: Animate = False,
+    seconds: Seconds = None,
     force: Force = False,
     resume: Resume = False,
     limit: Limit = 1000,
@@ -111,17 +121,17 @@ def redraw(
     as_json: AsJson = False,
 ) -> None:
     """Draw sketches again from their codes, every line anew."""
-    from gra2seq.sketch.region import Region
+    from gra2seq.cli.jobs import Job, Output, Task
 
     options = {"temperature": temperature, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     options |= {"seed": seed, "keep_lines": False, "infill": 0}
-    job = _Job(files, out, out_dir, "redrawn", model, force, limit, quiet, as_json, samples, resume)
-    if all(path.suffix.lower() == ".svg" for path in files):
-        for path in job.files:
-            job.requests(path, options, Region(), None, False, samples, not polyline)
-        job.finish()
-    else:
-        job.sketches(options | {"samples": samples}, jobs)
+    output = Output("redrawn", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json)
+    with Job(files, output, model, limit, samples if resume else 0) as job:
+        if out_dir or all(path.suffix.lower() == ".svg" for path in job.files):
+            for path in job.files:
+                job.run(path, Task(options, samples=samples, curves=not polyline))
+        else:
+            job.redraw_many(options, samples, jobs)
 
 
 @app.command()
@@ -129,12 +139,15 @@ def complete(
     files: Files,
     out: Out = None,
     out_dir: OutDir = None,
+    form: Form = None,
     frame: Frame = None,
     samples: Samples = 1,
     model: ModelFolder = None,
     temperature: Temperature = None,
     seed: Seed = 0,
     polyline: Polyline = False,
+    animate: Animate = False,
+    seconds: Seconds = None,
     force: Force = False,
     resume: Resume = False,
     limit: Limit = 1000,
@@ -142,13 +155,14 @@ def complete(
     as_json: AsJson = False,
 ) -> None:
     """Finish drawings that were begun; your own lines stay."""
-    from gra2seq.sketch.region import Region
+    from gra2seq.cli.jobs import Job, Output, Task
 
     options = {"temperature": temperature, "seed": seed, "keep_lines": True, "infill": samples}
-    job = _Job(files, out, out_dir, "completed", model, force, limit, quiet, as_json, samples, resume)
-    for path in job.files:
-        job.requests(path, options, Region(), box_of(frame, "--frame"), True, samples, not polyline)
-    job.finish()
+    task = Task(options, frame=box_of(frame, "--frame"), end_missing=True, samples=samples, curves=not polyline)
+    output = Output("completed", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json)
+    with Job(files, output, model, limit, samples if resume else 0) as job:
+        for path in job.files:
+            job.run(path, task)
 
 
 @app.command()
@@ -163,9 +177,11 @@ def morph(
     temperature: Temperature = None,
     seed: Seed = 0,
     force: Force = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw the way from one drawing to another, by blending codes."""
+    from gra2seq.cli.answers import check_free
     from gra2seq.folder import load
     from gra2seq.formats.files import check_target, write
     from gra2seq.formats.frames import FILMS, write_film
@@ -177,150 +193,8 @@ def morph(
     (_, other), *_ = read_drawings([second], 1)
     drawn = load(model).morph(one, other, steps, temperature=temperature, seed=seed)
     written = write_film(out, drawn) if is_film else write(out, drawn)
-    reply(as_json, {"drawn": len(drawn), "files": [str(path) for path in written]}, f"{len(drawn)} drawings: {out}")
-
-
-class _Job:
-    """One command on some files: reads, draws, and writes each answer where it belongs."""
-
-    def __init__(
-        self,
-        files: list[Path],
-        out: Path | None,
-        out_dir: Path | None,
-        word: str,
-        model: Path | None,
-        force: bool,
-        limit: int,
-        quiet: bool,
-        as_json: bool,
-        samples: int,
-        resume: bool,
-    ) -> None:
-        if out and out_dir:
-            raise UserError("give --out for one file, or --out-dir for many, not both")
-        if len(files) > 1 and not out_dir and not out:
-            raise UserError("several files become one with -o FILE, or stay apart with --out-dir FOLDER")
-        self.files, self.out, self.out_dir, self.word, self.samples = files, out, out_dir, word, samples
-        self.model_path, self.limit, self.quiet, self.as_json = model, limit, quiet, as_json
-        self.force = force or resume  # of an incomplete set of answers what is there is made again
-        self.written: list[Path] = []
-        self.drawn = self.read = 0
-        self._model: Model | None = None
-        self.collected: list[Any] = []  # drawings of several files that go to one
-        self.inputs, self.collects = files, out is not None and len(files) > 1
-        if resume:
-            self.files = [path for path in files if not is_answered(path, self.place(path), samples)]
-            note(quiet, f"{len(files) - len(self.files)} of {len(files)} files are answered already")
-        for path in self.files:
-            self.target(path)  # before the work: an answer that cannot be written is an error now
-
-    def place(self, path: Path) -> Path:
-        """Where the answer to a file goes."""
-        from gra2seq.formats.files import beside
-
-        return self.out_dir / path.name if self.out_dir else self.out or beside(path, self.word)
-
-    def target(self, path: Path) -> Path:
-        """Where the answer to a file goes, if it can be written there."""
-        from gra2seq.formats.files import check_target
-
-        target = self.place(path)
-        check_target(target)
-        for answer in document_paths(target, self.samples) if is_document(path, target) else [target]:
-            check_free(answer, self.inputs, self.force)
-        return target
-
-    @property
-    def model(self) -> Model:
-        from gra2seq.folder import load
-
-        self._model = self._model or load(self.model_path)
-        return self._model
-
-    def requests(
-        self,
-        path: Path,
-        options: dict[str, Any],
-        lost: Region,
-        frame: tuple[float, float, float, float] | None,
-        end_missing: bool,
-        samples: int,
-        curves: bool,
-    ) -> None:
-        """Heal or complete the drawings of one file."""
-        from gra2seq.formats.files import check_target
-        from gra2seq.healing import HealRequest, check_visible
-
-        target = self.target(path)
-        document = is_document(path, target)
-        records = [] if document else read_drawings([path], self.limit)
-        if not document:  # before the model is loaded
-            check_target(target, len(records) * samples, [split for split, _ in records])
-        request = HealRequest(lost, frame, end_missing, samples, self.model.changed_drawing(None, options), curves)
-        if document:
-            self._documents(path, target, request)
-            return
-        for text in check_visible([sketch for _, sketch in records], request):
-            note(self.quiet, text)
-        damages = [request.damage(sketch) for _, sketch in records]
-        healed = self.model.heal_damages(damages, samples=samples, drawing=request.drawing)
-        splits = [split for split, _ in records for _ in range(samples)]
-        self._write(target, list(zip(splits, healed, strict=True)), len(records))
-
-    def _documents(self, path: Path, target: Path, request: HealRequest) -> None:
-        """An SVG stays the user's document."""
-        from gra2seq.formats.svg.document import SvgDocument
-        from gra2seq.healing import check_visible, heal_document
-
-        document = SvgDocument.read(path)
-        for text in [*document.notes, *check_visible([document.sketch], request)]:
-            note(self.quiet, f"{path.name}: {text}")
-        healed = heal_document(self.model, document, request)
-        self.written += write_documents(target, healed)
-        self.drawn, self.read = self.drawn + len(healed), self.read + 1
-
-    def sketches(self, options: dict[str, Any], jobs: int | None) -> None:
-        """Many drawings at once, shared among processes."""
-        from gra2seq.drawing.parallel import ParallelHealer, jobs_for
-        from gra2seq.formats.files import check_target
-        from gra2seq.training.progress import counting
-
-        if not self.files:
-            self.finish()
-            return
-        target = self.target(self.files[0])
-        records = read_drawings(self.files, self.limit)
-        sketches = [sketch for _, sketch in records]
-        samples = options.get("samples", 1)
-        check_target(target, len(sketches) * samples, [split for split, _ in records])
-        jobs = jobs or jobs_for(len(sketches) * samples)
-        with ParallelHealer(self.model_path, sketches, jobs, **options) as healer, counting(say.console) as progress:
-            healed = healer.heal(self.model, lambda done, total: progress("drawings", done, total))
-        self._write(target, [(records[n // samples][0], one) for n, one in enumerate(healed)], len(records))
-        self.finish()
-
-    def _write(self, target: Path, records: Sequence[Any], read: int) -> None:
-        self.drawn, self.read = self.drawn + len(records), self.read + read
-        if self.collects:
-            self.collected += records
-            return
-        from gra2seq.formats.files import write
-        from gra2seq.formats.record import Record
-
-        self.written += write(target, [Record(*record) for record in records])
-
-    def finish(self) -> None:
-        """Write what several files share, and answer."""
-        if self.collected and self.out:
-            from gra2seq.formats.files import write
-            from gra2seq.formats.record import Record
-
-            self.written += write(self.out, [Record(*record) for record in self.collected])
-        answer = {"sketches": self.read, "drawn": self.drawn, "files": [str(path) for path in self.written]}
-        words = f"{self.drawn} drawings are in {', '.join(map(str, self.written[:3]))}"
-        if self.as_json or not self.quiet:
-            reply(self.as_json, answer, words)
+    if as_json or not quiet:
+        reply(as_json, {"drawn": len(drawn), "files": [str(path) for path in written]}, f"{len(drawn)} drawings: {out}")
 
 
 def _lost_region(path: Path, holes: list[str], erase: Path | None) -> Region:

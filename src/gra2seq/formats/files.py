@@ -19,6 +19,7 @@ from gra2seq.formats.opening import UNLIMITED, Limits, limits_for, open_input
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import FORMATS, Format, readable_suffixes, suffix_of, writable_suffixes
 from gra2seq.formats.svg import read_svg, write_svg
+from gra2seq.formats.svg.animation import MAX_CELLS
 from gra2seq.sketch.render import contact_sheet, render, write_png
 from gra2seq.sketch.simplify import quickdraw_simplify, simplify_in_place
 from gra2seq.sketch.strokes import Sketch
@@ -200,6 +201,13 @@ def _write_png(path: Path, records: Iterable[Record]) -> list[Path]:
     return [path]
 
 
+def _write_gif(path: Path, records: Iterable[Record]) -> list[Path]:
+    motion = import_module("gra2seq.formats.motion")  # only now: it needs Pillow
+    sketches = _few(records, path, MAX_CELLS)
+    written: list[Path] = motion.write_motion(path, [motion.MotionCell(sketch) for sketch in sketches])
+    return written
+
+
 def _few(records: Iterable[Record], path: Path, limit: int) -> list[Sketch]:
     """All sketches, if they are no more than the format allows."""
     sketches = [sketch for _, sketch in islice(records, limit + 1)]
@@ -269,6 +277,7 @@ _OWN_FORMATS = {
     ".svg": Format(_read_svg, _write_svg, traced=True, max_drawings=MAX_SVGS),
     ".json": Format(read_json, _write_json),
     ".png": Format(_read_picture, _write_png, traced=True, max_drawings=MAX_SHEET),
+    ".gif": Format(None, _write_gif, max_drawings=MAX_CELLS),
     ".jpg": Format(_read_picture, traced=True),
     ".jpeg": Format(_read_picture, traced=True),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 import warnings
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
+from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 Picture = NDArray[np.uint8]
 
 BLANK_VALUE, INK_VALUE, TEXT_VALUE = 255, 0, 110  # grey levels of pixels
+TINT = (170, 200, 255)  # of a region, blue, green, red: a light orange
+MAX_SHEET = 36  # regions on one sheet
 LINE_WIDTH = 1 / 90  # of the picture's side
 MARGIN = 1 / 16  # of the picture's side, free on all four sides
 GAP = 1 / 16  # between the cells of a sheet, of a cell's side
@@ -89,6 +93,32 @@ def contact_sheet(
                 shown = render(cell, size) if isinstance(cell, Sketch) else cv2.resize(cell, (size, size))
                 _put(sheet, np.asarray(shown, np.uint8), top + step * number, left + step * column)
     return sheet
+
+
+def render_region(sketch: Sketch, region: Region | None, size: int = 512) -> Picture:
+    """Black lines on white and a tinted region behind them, in colour, (size, size, 3): blue, green, red."""
+    corners = np.concatenate([sketch.points, *(region.rings if region else ())]).astype(np.float64)
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    scale = size * (1 - 2 * MARGIN) / (float((high - low).max()) or 1.0)
+    middle = (low + high) / 2
+    picture = np.full((size, size, 3), BLANK_VALUE, np.uint8)
+    if region:
+        tinted = np.zeros((size, size), np.uint8)
+        region.moved(middle, scale, size / 2).paint(tinted, 1)
+        picture[tinted > 0] = TINT
+    fine = np.rint(((sketch.points - middle) * scale + size / 2) * (1 << SUBPIXEL)).astype(np.int32)
+    strokes = [np.repeat(stroke, 2, axis=0) if len(stroke) == 1 else stroke for stroke in _split(fine, sketch)]
+    cv2.polylines(picture, strokes, False, (INK_VALUE,) * 3, max(1, round(size * LINE_WIDTH)), cv2.LINE_AA, SUBPIXEL)
+    return picture
+
+
+def region_sheet(drawings: Sequence[tuple[Sketch, Region | None]], size: int = 512) -> Picture:
+    """`render_region` of several drawings in a grid that is nearly square; at most MAX_SHEET of them."""
+    shown = [render_region(sketch, region, size) for sketch, region in drawings[:MAX_SHEET]]
+    columns = math.ceil(math.sqrt(len(shown)))
+    shown += [np.full_like(shown[0], BLANK_VALUE)] * (-len(shown) % columns)
+    rows = [np.concatenate(shown[start : start + columns], axis=1) for start in range(0, len(shown), columns)]
+    return np.concatenate(rows)
 
 
 def write_png(path: str | Path, picture: Picture) -> None:

@@ -299,12 +299,33 @@ def test_entities_in_attributes_stay_as_written() -> None:
     assert [element.stroked for element in SvgDocument.read(cut).elements] == [False, True]
 
 
-def test_outlined_lines_are_noted() -> None:
-    band = '<path d="M5 5H95V9H5Z"/>'
-    start = "looks like a line drawn by its outline"
-    assert start in SvgDocument.read(page(band)).notes[1]
-    assert len(SvgDocument.read(page('<path d="M5 5H95V50H5Z"/>')).notes) == 1
-    assert "2 of them look like" in SvgDocument.read(page(band + band)).notes[1]
+def test_outlined_lines_are_read_as_their_centre_lines() -> None:
+    band = '<path d="M5 5H95V9H5Z" fill="teal"/>'
+    document = SvgDocument.read(page(band))
+    assert document.notes == ["1 filled shape is a line drawn by its outline: its centre line is read"]
+    (line,) = document.sketch.strokes
+    np.testing.assert_allclose(line[:, 1], 7, atol=1)
+    np.testing.assert_allclose(np.sort(line[[0, -1], 0]), [5, 95], atol=3)
+    (element,) = document.elements
+    assert element.style.stroke == "teal"
+    assert abs(element.style.width - 4) < 0.5
+    assert SvgDocument.read(page('<path d="M5 5H95V50H5Z"/>')).notes == [
+        "1 filled shape has no stroke: its outline is read as lines"
+    ]
+    mixed = SvgDocument.read(page(band + '<path d="M5 50H95" stroke="red"/>' + band))
+    assert "2 filled shapes are lines" in mixed.notes[0]
+    assert [len(element.strokes) for element in mixed.elements] == [1, 1, 1]
+    np.testing.assert_array_equal(mixed.sketch.strokes[1], [[5, 50], [95, 50]])
+    healed = document.add_healed([[(95, 7), (99, 30)]])
+    assert band in healed.text()
+    assert 'stroke="teal"' in healed.text()
+
+
+def test_outlined_ring_is_one_closed_line() -> None:
+    ring = "M90 50A40 40 0 1 1 10 50A40 40 0 1 1 90 50ZM86 50A36 36 0 1 0 14 50A36 36 0 1 0 86 50Z"
+    (line,) = SvgDocument.read(page(f'<path d="{ring}"/>')).sketch.strokes
+    np.testing.assert_allclose(np.hypot(*(line - 50).T), 38, atol=1)
+    assert len(line) > 12
 
 
 def test_copies_for_use_are_bounded() -> None:

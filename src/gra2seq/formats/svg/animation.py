@@ -20,6 +20,7 @@ from gra2seq.formats.svg.elements import NAMESPACE
 from gra2seq.formats.svg.writer import NOT_XML
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
+MAX_CELLS = 100  # drawings in one grid
 EVEN = 0.02  # of a stroke's length: keyframes are added until the pen is that near to where it should be
 APPEARS = 0.01  # percent of the loop in which a line becomes visible
 
@@ -42,7 +43,7 @@ class AnimationStyle:
 
 
 def animate(
-    sketches: Sequence[Sketch],
+    sketches: Sequence[Sketch | None],
     timelines: Sequence[ArrayLike],
     *,
     visible: Sequence[Sketch | None] | None = None,
@@ -54,13 +55,14 @@ def animate(
     """An SVG in which drawings, side by side in a grid, appear at the pace of a hand, again and again.
 
     `timelines`: for each sketch the time of each of its points, (P,), not decreasing. `visible`: lines of each that
-    stay from the beginning, in grey. `seconds`: when the last drawing is finished; by default as the times say.
-    `frame`: the part of the drawings' plane that each cell shows; by default all that is drawn in it.
+    stay from the beginning, in grey; a sketch of None adds nothing to them. `seconds`: when the last drawing is
+    finished; by default as the times say. `frame`: the part of the drawings' plane that each cell shows; by default
+    all that is drawn in it.
     """
     style = style or AnimationStyle()
     grey = list(visible) if visible is not None else [None] * len(sketches)
     times = _checked(sketches, timelines, grey)
-    end = max(float(some[-1]) for some in times)
+    end = max(float(some.max(initial=0)) for some in times)
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
         raise UserError(f"an animation cannot take {seconds} seconds: give a number above 0")
     drawn = seconds if seconds is not None else (end or 1.0)
@@ -91,7 +93,7 @@ def animate(
 
 
 def _checked(
-    sketches: Sequence[Sketch], timelines: Sequence[ArrayLike], grey: Sequence[Sketch | None]
+    sketches: Sequence[Sketch | None], timelines: Sequence[ArrayLike], grey: Sequence[Sketch | None]
 ) -> list[Doubles]:
     if not sketches or len(timelines) != len(sketches) or len(grey) != len(sketches):
         counts = f"{len(sketches)} drawings, {len(timelines)} timelines and {len(grey)} visible parts"
@@ -99,16 +101,32 @@ def _checked(
             f"an animation needs as many drawings as timelines and visible parts, and one at least: got {counts}"
         )
     times = [np.asarray(some, np.float64) for some in timelines]
-    for index, (sketch, some) in enumerate(zip(sketches, times, strict=True)):
-        if some.shape != (len(sketch),):
-            raise UserError(f"drawing {index} has {len(sketch)} points, its timeline the shape {some.shape}")
-        if not np.isfinite(some).all() or some[0] < 0 or (np.diff(some) < 0).any():
+    for index, (sketch, some, still) in enumerate(zip(sketches, times, grey, strict=True)):
+        count = len(sketch) if sketch else 0
+        if not (sketch or still):
+            raise UserError(f"drawing {index} is empty: give it lines to draw, or visible ones")
+        if some.shape != (count,):
+            raise UserError(f"drawing {index} has {count} points, its timeline the shape {some.shape}")
+        if not np.isfinite(some).all() or (some < 0).any() or (np.diff(some) < 0).any():
             raise UserError(f"the times of drawing {index} must be finite, 0 or more, and must not decrease")
     return times
 
 
+def placement(
+    lines: Sequence[Sketch | None], frame: Box | None, corner: tuple[float, float], style: AnimationStyle
+) -> tuple[float, Doubles]:
+    """Scale and shift that put the frame, or all the lines, into the middle of the cell with this top left corner."""
+    points = np.concatenate([line.points for line in lines if line is not None]).astype(np.float64)
+    low, size = points.min(axis=0), np.ptp(points, axis=0)
+    if frame is not None:
+        low, size = np.array(frame[:2], np.float64), np.array(frame[2:], np.float64)
+    side = float(size.max()) or 1.0
+    scale = (style.cell - 2 * style.margin) / side
+    return scale, np.array(corner) + style.cell / 2 - (low + size / 2) * scale
+
+
 def _cell(
-    sketch: Sketch,
+    sketch: Sketch | None,
     percent: Doubles,
     still: Sketch | None,
     frame: Box | None,
@@ -117,13 +135,7 @@ def _cell(
     frames: list[str],
 ) -> str:
     """One drawing of the grid; the keyframes of its strokes are added to `frames`."""
-    points = np.concatenate([sketch.points, *([still.points] if still else [])]).astype(np.float64)
-    low, size = points.min(axis=0), np.ptp(points, axis=0)
-    if frame is not None:
-        low, size = np.array(frame[:2], np.float64), np.array(frame[2:], np.float64)
-    side = float(size.max()) or 1.0
-    scale = (style.cell - 2 * style.margin) / side
-    shift = np.array(corner) + style.cell / 2 - (low + size / 2) * scale
+    scale, shift = placement([sketch, still], frame, corner, style)
 
     def data(stroke: Floats) -> str:
         tolerance = style.cell * TOLERANCE if style.curves else 0.0
@@ -133,6 +145,8 @@ def _cell(
     rows = []
     if still is not None:
         rows.append(f'<path {pen} stroke={quoteattr(style.visible)} d="{"".join(map(data, still.strokes))}"/>')
+    if sketch is None:
+        return "\n".join(rows)
     rows.append(f"<g {pen} stroke={quoteattr(style.line)}>")
     for stroke, times in zip(sketch.strokes, np.split(percent, sketch.starts[1:]), strict=True):
         name = f"s{len(frames)}"

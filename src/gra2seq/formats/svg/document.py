@@ -7,7 +7,7 @@ An edit gives a new document. Points, regions and widths are in the units of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -20,6 +20,7 @@ from gra2seq.formats.opening import read_bytes
 from gra2seq.formats.svg import splitting
 from gra2seq.formats.svg.affine import Affine, apply, invert, scale_of
 from gra2seq.formats.svg.bezier_fit import TOLERANCE, decimals, line_data
+from gra2seq.formats.svg.centre_lines import Band
 from gra2seq.formats.svg.editing import Editor, prefixed
 from gra2seq.formats.svg.elements import parse_svg
 from gra2seq.formats.svg.layout import Layout, Shape
@@ -30,8 +31,6 @@ from gra2seq.formats.svg.shapes import draw_shape
 from gra2seq.formats.svg.source import Edit, Source
 from gra2seq.formats.svg.values import numbers
 from gra2seq.sketch.strokes import Doubles, Sketch
-
-THIN = 1 / 40  # area over squared length of the outline: that of a band ten times as long as wide is 1/48
 
 
 @dataclass(frozen=True)
@@ -87,6 +86,11 @@ class SvgDocument:
     @cached_property
     def sketch(self) -> Sketch:
         """The drawing, as `read_svg` reads it."""
+        return self._drawn[0]
+
+    @cached_property
+    def _drawn(self) -> tuple[Sketch, list[int], dict[int, Band]]:
+        """The drawing, how many strokes each of its shapes has, and which are lines drawn by their outlines."""
         if not self._shapes:
             raise UserError(NOTHING)
         return to_sketch(self._layout, self._shapes)
@@ -96,10 +100,15 @@ class SvgDocument:
         """The shapes that the strokes of the sketch come from, in their order."""
         found: list[DrawnElement] = []
         first = 0
-        for shape in self._shapes:
-            element, count = shape.element, self._layout.stroke_count(shape)
+        if not self._shapes:
+            return found
+        _, counts, bands = self._drawn
+        for number, (shape, count) in enumerate(zip(self._shapes, counts, strict=True)):
+            element = shape.element
             effect = self._layout.page.style(element).get("vector-effect", "")
             style = style_of(shape, effect, self._layout.root_matrix, self._side)
+            if number in bands:
+                style = replace(style, width=bands[number].width / (scale_of(self._layout.root_matrix) or 1.0))
             strokes = range(first, first + count)
             name = element.attributes.get("id", "")
             found.append(DrawnElement(element.tag, name, strokes, shape.matrix, style, shape.stroked, shape.filled))
@@ -120,15 +129,17 @@ class SvgDocument:
     @cached_property
     def notes(self) -> list[str]:
         """What the user should know about how the document is read."""
-        fills = sum(shape.filled and not shape.stroked for shape in self._shapes)
+        bands = len(self._drawn[2]) if self._shapes else 0
+        fills = sum(shape.filled and not shape.stroked for shape in self._shapes) - bands
         skipped, notes = self._layout.skipped, []
         if fills == 1:
             notes.append("1 filled shape has no stroke: its outline is read as lines")
         elif fills:
             notes.append(f"{fills} filled shapes have no stroke: their outlines are read as lines")
-        if thin := self._outlined_lines():
-            many = "1 of them looks" if thin == 1 else f"{thin} of them look"
-            notes.append(f"{many} like a line drawn by its outline, which is read as two lines: convert it to a stroke")
+        if bands == 1:
+            notes.append("1 filled shape is a line drawn by its outline: its centre line is read")
+        elif bands:
+            notes.append(f"{bands} filled shapes are lines drawn by their outlines: their centre lines are read")
         if kinds := [name for name, tag in (("text", "text"), ("images", "image")) if skipped[tag]]:
             notes.append(f"{' and '.join(kinds)} {'is' if kinds == ['text'] else 'are'} left alone")
         if skipped["hidden"]:
@@ -201,19 +212,6 @@ class SvgDocument:
             styles = [style_nearby(line, self.sketch.points, owner, self.styles) for line in lines]
         group = self._group("gra2seq-redrawn", lines, styles, tolerance if curves else 0)
         return self._edited([*editor.edits(), *group])
-
-    def _outlined_lines(self) -> int:
-        """How many filled shapes are bands, as an outlined brush stroke is: long, and with little area."""
-        strokes = self.sketch.strokes if self._shapes else []
-        count = 0
-        for element in self.elements:
-            length = area = 0.0
-            for index in element.strokes if element.filled and not element.stroked else ():
-                x, y = strokes[index].astype(np.float64).T
-                area += float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y)) / 2
-                length += float(np.hypot(np.diff(x, append=x[:1]), np.diff(y, append=y[:1])).sum())
-            count += 0 < abs(area) < THIN * length**2
-        return count
 
     def _lines(self) -> list[Shape]:
         """The shapes that are lines; those without any paint are, where nothing else is drawn."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from gra2seq.errors import UserError
 from gra2seq.formats.opening import read_bytes
+from gra2seq.formats.svg.centre_lines import Band, find_bands
 from gra2seq.formats.svg.elements import parse_svg
 from gra2seq.formats.svg.geometry import TOO_MANY_POINTS, flatten
 from gra2seq.formats.svg.layout import MAX_SIZE, SLACK, Layout, Shape, batches
@@ -40,7 +41,7 @@ def read_svg(source: str | Path | bytes) -> Sketch:
         shapes = drawn_shapes(layout)
         if not shapes:
             raise UserError(NOTHING)
-        return to_sketch(layout, shapes)
+        return to_sketch(layout, shapes)[0]
     except UserError as error:
         raise UserError(f"{name}: {error}") from error
 
@@ -52,21 +53,45 @@ def drawn_shapes(layout: Layout) -> list[Shape]:
     return visible or shapes
 
 
-def to_sketch(layout: Layout, shapes: Sequence[Shape]) -> Sketch:
-    """The outlines of shapes as strokes."""
+def to_sketch(layout: Layout, shapes: Sequence[Shape]) -> tuple[Sketch, list[int], dict[int, Band]]:
+    """The outlines of shapes as strokes, and of a line that is drawn by its outline the centre line.
+
+    Also how many strokes each shape has, and which of them, by number, are such bands.
+    """
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused by its size
         low, high = layout.extent(shapes)
         reach, side = float(np.abs([low, high]).max()), float((high - low).max())
         if not reach <= MAX_SIZE:
             raise UserError(f"a point lies beyond {MAX_SIZE:,.0f} px: scale the drawing down")
-        points, lengths = _flatten(layout, shapes, side)
-    if reach > FAR and side and not _is_precise(points, side):
+        blocks, lengths = _flatten(layout, shapes, side)
+    if reach > FAR and side and not _is_precise(blocks, side):
         raise UserError(f"it is {side:.3g} px large and lies {reach:.3g} px from 0, too far: move it nearer to 0")
+    points = np.concatenate([some.astype(np.float32) for some in blocks])
+    counts = [layout.stroke_count(shape) for shape in shapes]
+    bands = find_bands(shapes, points, lengths, np.array(counts, np.int64))
+    if bands:
+        points, lengths, counts = _with_centre_lines(points, lengths, counts, bands)
     parts: tuple[str, ...] = ()
     if any(shape.style["data-part"] for shape in shapes):
-        parts = tuple(shape.style["data-part"] for shape in shapes for _ in range(layout.stroke_count(shape)))
+        parts = tuple(shape.style["data-part"] for shape, own in zip(shapes, counts, strict=True) for _ in range(own))
     about = {name: layout.page.root.attributes.get(f"data-{name}", "") for name in ("category", "key")}
-    return Sketch(np.concatenate([some.astype(np.float32) for some in points]), lengths, parts=parts, **about)
+    return Sketch(points, lengths, parts=parts, **about), counts, bands
+
+
+def _with_centre_lines(
+    points: Floats, lengths: Ints, counts: list[int], bands: dict[int, Band]
+) -> tuple[Floats, Ints, list[int]]:
+    """Points, lengths and counts with centre lines in the place of the outlines of bands."""
+    outlines = np.split(points, np.cumsum(lengths)[:-1])
+    strokes: list[Doubles | Floats] = []
+    changed, first = list(counts), 0
+    for number, count in enumerate(counts):
+        own = bands[number].lines if number in bands else outlines[first : first + count]
+        strokes += own
+        changed[number] = len(own)
+        first += count
+    joined = np.concatenate([stroke.astype(np.float32) for stroke in strokes])
+    return joined, np.array([len(stroke) for stroke in strokes], np.int64), changed
 
 
 def _flatten(layout: Layout, shapes: Sequence[Shape], side: float) -> tuple[list[Doubles | Floats], Ints]:

@@ -1,0 +1,310 @@
+"""One command on some drawings: reads them, draws, and writes each answer where it belongs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, write_documents
+from gra2seq.cli.common import note, read_drawings, reply, say
+from gra2seq.cli.streams import STREAM, save_stdin, send_to_stdout
+from gra2seq.errors import UserError
+from gra2seq.formats.files import beside, check_target, write
+from gra2seq.formats.motion import MotionCell, check_motion, write_motion
+from gra2seq.formats.record import Record
+from gra2seq.formats.registry import suffix_of, writable_suffixes
+from gra2seq.formats.svg.document import SvgDocument
+from gra2seq.healing import Healed, HealRequest, check_visible, heal_document, heal_sketches
+from gra2seq.sketch.detection import find_damage
+from gra2seq.sketch.region import Box, Region
+from gra2seq.sketch.render import region_sheet, write_png
+from gra2seq.sketch.strokes import Sketch
+from gra2seq.system.atomic_files import atomic_write
+
+if TYPE_CHECKING:
+    from gra2seq.model import Model
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the answers of a command go, and what it prints."""
+
+    word: str  # of default names: cat-healed.svg
+    out: Path | None = None
+    out_dir: Path | None = None
+    form: str | None = None  # suffix without its dot, where no name tells the format
+    force: bool = False
+    animate: bool = False
+    seconds: float | None = None  # of an animation
+    quiet: bool = False
+    as_json: bool = False
+    preview: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.out and self.out_dir:
+            raise UserError("give --out for one file, or --out-dir for many, not both")
+
+    def in_motion(self, target: Path) -> bool:
+        """Whether a file is an animation."""
+        suffix = target.suffix.lower()
+        if self.animate and suffix not in (".gif", ".svg"):
+            raise UserError(f"{target}: --animate and --seconds are for .gif and .svg")
+        return suffix == ".gif" or self.animate
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is done to each drawing of a file."""
+
+    options: dict[str, Any]  # of `DrawingConfig`
+    lost: Region | None = field(default_factory=Region)  # None: to be detected
+    frame: Box | None = None
+    end_missing: bool = False
+    samples: int = 1
+    curves: bool = True
+
+
+class Job:
+    """A command that draws. Used as a context: leaving it without an error writes what is shared, and answers."""
+
+    def __init__(
+        self, files: Sequence[Path], output: Output, model: Path | None, limit: int, resume_samples: int = 0
+    ) -> None:
+        """`resume_samples`: leave out files that have answers of so many samples already; 0 does all of them."""
+        if len(files) > 1 and not output.out_dir and not output.out:
+            raise UserError("several files become one with -o FILE, or stay apart with --out-dir FOLDER")
+        self.output, self.model_path, self.limit = output, model, limit
+        self.written: list[Path] = []
+        self.found: list[list[float] | None] = []  # detected regions as x, y, width, height
+        self.drawn = self.read = 0
+        self._model: Model | None = None
+        self._cells: list[MotionCell] = []  # drawings of several files that go into one
+        self._records: list[Record] = []
+        self._previews: list[tuple[Sketch, Region | None]] = []
+        self._folder = TemporaryDirectory(prefix="gra2seq-")
+        try:
+            self.files = [save_stdin(self._temporary) if path == STREAM else path for path in files]
+            if files.count(STREAM) > 1:
+                raise UserError("standard input can be read once: give - once")
+            self.to_stdout = output.out == STREAM or (STREAM in files and not output.out and not output.out_dir)
+            if self.to_stdout and output.as_json:
+                raise UserError("--json and the drawing would both go to standard output: name a file with -o")
+            self.inputs, self._is_shared = self.files, len(self.files) > 1 and not output.out_dir
+            self.force = output.force or resume_samples > 0  # an incomplete set of answers is made again
+            if resume_samples and not self.to_stdout:
+                todo = [path for path in self.files if not is_answered(path, self._place(path), resume_samples)]
+                note(output.quiet, f"{len(self.files) - len(todo)} of {len(self.files)} files are answered already")
+                self.files = todo
+            targets = [self.target(path) for path in self.files]  # before the work: what cannot be written is an error
+            if output.out_dir and len(set(targets)) < len(targets):
+                raise UserError("two files have the same name: their answers would overwrite each other in --out-dir")
+            if output.preview:
+                self._check_preview(output.preview)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            self._folder.cleanup()
+
+    @property
+    def _temporary(self) -> Path:
+        return Path(self._folder.name)
+
+    @property
+    def model(self) -> Model:
+        from gra2seq.folder import load
+
+        self._model = self._model or load(self.model_path)
+        return self._model
+
+    def _place(self, path: Path) -> Path:
+        """Where the answer to a file goes."""
+        target = self.output.out
+        if target is None or self.to_stdout:  # a name is made of that of the file
+            default = beside(path, self.output.word)
+            own = suffix_of(default, writable_suffixes())
+            suffix = f".{self.output.form.removeprefix('.')}" if self.output.form else own
+            name = default.name[: -len(own)]
+            target = default.with_name(name + suffix)
+            if self.to_stdout:
+                target = self._temporary / f"stdout{suffix}"
+            elif self.output.out_dir:
+                target = self.output.out_dir / f"{name.removesuffix(f'-{self.output.word}')}{suffix}"
+        return target
+
+    def target(self, path: Path) -> Path:
+        """Where the answer to a file goes, if it can be written there."""
+        target = self._place(path)
+        check_target(target)
+        check_free(target, self.inputs, self.force)
+        self.output.in_motion(target)
+        return target
+
+    def _check_preview(self, preview: Path) -> None:
+        if preview.suffix.lower() != ".png":
+            raise UserError(f"{preview}: the preview is a PNG, its name must end in .png")
+        check_target(preview)
+        check_free(preview, self.inputs, self.force)
+
+    def run(self, path: Path, task: Task) -> None:
+        """Heal, complete or redraw the drawings of one file."""
+        target = self.target(path)
+        moving = self.output.in_motion(target)
+        if is_document(path, target) and not moving and not self._is_shared:
+            self._run_document(path, target, task)
+            return
+        records = read_drawings([path], self.limit, self.output.quiet)
+        sketches = [sketch for _, sketch in records]
+        self._check_count(target, len(records) * task.samples, [split for split, _ in records])
+        requests = self._requests(path, sketches, task)
+        healed = [[Healed(sketch, sketch, None)] * task.samples for sketch in sketches]
+        if any(requests):
+            healed = heal_sketches(self.model, sketches, requests)
+        self.read += len(records)
+        every = [one for own in healed for one in own]
+        if moving:
+            self._animate(target, [MotionCell(one.new, one.visible) for one in every])
+            return
+        same_format = path.name.lower().endswith(suffix_of(target, writable_suffixes()))
+        if not any(requests) and same_format and len(every) == len(records) < self.limit and not self._is_shared:
+            self._copy(path, target, len(records))
+            return
+        splits = [split for split, _ in records for _ in range(task.samples)]
+        self._write(target, [Record(split, one.whole) for split, one in zip(splits, every, strict=True)])
+
+    def redraw_many(self, options: dict[str, Any], samples: int, jobs: int | None) -> None:
+        """All drawings of all files at once, shared among processes."""
+        from gra2seq.drawing.parallel import ParallelHealer, jobs_for
+        from gra2seq.training.progress import counting
+
+        if not self.files:
+            return
+        target = self.target(self.files[0])
+        records = read_drawings(self.files, self.limit, self.output.quiet)
+        sketches = [sketch for _, sketch in records]
+        self._check_count(target, len(sketches) * samples, [split for split, _ in records])
+        jobs = jobs or jobs_for(len(sketches) * samples)
+        healer = ParallelHealer(self.model_path, sketches, jobs, samples=samples, **options)
+        with healer, nullcontext(_no_count) if self.output.quiet else counting(say.console) as count:
+            healed = healer.heal(self.model, lambda done, total: count("drawings", done, total))
+        self.read += len(records)
+        if self.output.in_motion(target):
+            self._animate(target, [MotionCell(one) for one in healed])
+            return
+        self._write(target, [Record(records[n // samples].split, one) for n, one in enumerate(healed)])
+
+    def _run_document(self, path: Path, target: Path, task: Task) -> None:
+        """An SVG stays the user's document; without damage it is copied byte for byte."""
+        for one in document_paths(target, task.samples):
+            check_free(one, self.inputs, self.force)
+        if self.to_stdout and task.samples > 1:
+            raise UserError("standard output takes one SVG: ask for one sample, or name a file with -o")
+        document = SvgDocument.read(path)
+        for text in document.notes:
+            note(self.output.quiet, f"{path.name}: {text}")
+        (request,) = self._requests(path, [document.sketch], task)
+        healed = [document] * task.samples
+        if request is not None:
+            healed = heal_document(self.model, document, request)
+        self.written += write_documents(target, healed)
+        self.drawn, self.read = self.drawn + len(healed), self.read + 1
+
+    def _requests(self, path: Path, sketches: Sequence[Sketch], task: Task) -> list[HealRequest | None]:
+        """How each drawing is healed; None where detection finds no damage. Notes say what was found."""
+        regions: list[Region | None] = [task.lost] * len(sketches)
+        if task.lost is None:
+            regions = self._detected(path, sketches)
+        requests: list[HealRequest | None] = []
+        for sketch, region in zip(sketches, regions, strict=True):
+            if region is None:
+                requests.append(None)
+                continue
+            drawing = self.model.changed_drawing(None, task.options)
+            request = HealRequest(region, task.frame, task.end_missing, task.samples, drawing, task.curves)
+            for text in check_visible([sketch], request) if task.lost is not None else ():
+                note(self.output.quiet, f"{path.name}: {text}")
+            requests.append(request)
+        return requests
+
+    def _detected(self, path: Path, sketches: Sequence[Sketch]) -> list[Region | None]:
+        """Where each drawing is damaged, as far as it shows."""
+        regions = [find_damage(sketch) for sketch in sketches]
+        for number, region in enumerate(regions):
+            name = path.name if len(regions) == 1 else f"{path.name}, drawing {number + 1}"
+            if region is None:
+                self.found.append(None)
+                note(self.output.quiet, f"{name}: no damage was found, the drawing stays as it is (--hole says where)")
+                continue
+            left, top, right, bottom = region.bounds
+            box = [left, top, right - left, bottom - top]
+            self.found.append(box)
+            where = ",".join(f"{value:.4g}" for value in box)
+            note(self.output.quiet, f"{name}: damage was found at {where} (x,y,width,height)")
+        self._previews += zip(sketches, regions, strict=True)
+        return regions
+
+    def _check_count(self, target: Path, count: int, splits: Sequence[str]) -> None:
+        """What writing so many drawings would meet, before the model is loaded."""
+        if self.output.in_motion(target):
+            check_motion(target, count, self.output.seconds)
+        else:
+            check_target(target, count, splits)
+
+    def _animate(self, target: Path, cells: Sequence[MotionCell]) -> None:
+        self.drawn += len(cells)
+        if self._is_shared:
+            self._cells += cells
+        else:
+            self.written += write_motion(target, cells, self.output.seconds)
+
+    def _copy(self, path: Path, target: Path, count: int) -> None:
+        """Nothing is damaged: the answer is the input, byte for byte."""
+        self.drawn += count
+        with atomic_write(target) as temporary:
+            shutil.copyfile(path, temporary)
+        self.written.append(target)
+
+    def _write(self, target: Path, records: Sequence[Record]) -> None:
+        self.drawn += len(records)
+        if self._is_shared:
+            self._records += records
+        else:
+            self.written += write(target, records)
+
+    def _finish(self) -> None:
+        """Write what several files share, and answer."""
+        target = self.target(self.files[0]) if self._cells or self._records else None
+        if target and self._cells:
+            self.written += write_motion(target, self._cells, self.output.seconds)
+        elif target:
+            self.written += write(target, self._records)
+        if self.output.preview and self._previews:
+            write_png(self.output.preview, region_sheet(self._previews))
+        if self.to_stdout:
+            if len(self.written) != 1:
+                raise UserError("standard output takes one SVG: choose --format ndjson, or name a file with -o")
+            send_to_stdout(self.written[0])
+            return
+        answer: dict[str, Any] = {"sketches": self.read, "drawn": self.drawn, "files": list(map(str, self.written))}
+        if self.found:
+            answer["found"] = self.found
+        words = f"{self.drawn} drawings are in {', '.join(map(str, self.written[:3]))}"
+        if self.output.as_json or not self.output.quiet:
+            reply(self.output.as_json, answer, words)
+
+
+def _no_count(_what: str, _done: int, _total: int) -> None:
+    """Show no progress."""

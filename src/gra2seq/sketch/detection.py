@@ -1,0 +1,132 @@
+"""Finding where a drawing is damaged, from nothing but its visible strokes.
+
+Every box that an eraser may have left (`erased_box`) gets a score, and so does the hypothesis that the drawing is
+intact; softmax makes them probabilities. The scores are those of a small network. It was fitted on 1,200 of QuickDraw's
+training drawings, intact and with a square of 0.4 of the longer side erased; the features of size and stretch were
+shifted at random for each drawing, so that it did not learn the exact side. `benchmarks/detection.py --fit` fits it
+anew, on rectangles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+import numpy as np
+
+from gra2seq.errors import UserError
+from gra2seq.sketch.damage import Damage, lose
+from gra2seq.sketch.erased_box import Candidates, candidates
+from gra2seq.sketch.region import Box, Region, pieces
+from gra2seq.sketch.strokes import Doubles, Floats, Sketch
+
+DETECT = "detect"  # in the place of holes
+MAX_INTACT = 0.5  # probability of no damage from which on nothing is reported
+SAME = 0.5  # boxes that overlap (IoU) by this much are the same region
+AGREED = 0.95  # of the highest sum of probabilities: boxes this good are chosen from by their own
+LIKELIEST = 60  # boxes that are compared with each other
+WEIGHTS = "detection.npz"  # beside this file
+
+
+def find_damage(sketch: Sketch) -> Region | None:
+    """The region that was erased from a drawing, in its units; None if it looks intact.
+
+    The region is empty: no visible line is lost by healing it. An erased box is found by the ends it leaves, so one
+    that touched no line cannot be found, and one that cut a single line seldom is.
+    """
+    boxes = candidates(sketch)
+    if boxes is None or not len(boxes.boxes):
+        return None
+    intact, probability = _probabilities(boxes)
+    if intact > MAX_INTACT:
+        return None
+    left, top, width, height = sketch.box
+    chosen = _most_agreed(boxes.boxes, probability) * max(width, height) + np.array([left, top, left, top])
+    return _without_ink(sketch, chosen)
+
+
+def detected(
+    sketches: Sequence[Sketch | Damage], mode: str, frames: Sequence[Box | None]
+) -> tuple[list[Sketch | Damage], list[bool]]:
+    """Each sketch with its damage, and which of them are intact. Damage is taken as it is."""
+    if mode != DETECT:
+        raise UserError(f"holes={mode!r} is not known: give boxes (x, y, width, height), or {DETECT!r}")
+    every: list[Sketch | Damage] = []
+    intact = []
+    for sketch, frame in zip(sketches, frames, strict=True):
+        region = None if isinstance(sketch, Damage) else find_damage(sketch)
+        intact.append(isinstance(sketch, Sketch) and region is None)
+        every.append(lose(sketch, region, frame) if isinstance(sketch, Sketch) and region else sketch)
+    return every, intact
+
+
+def overlap(first: Doubles, second: Doubles) -> Doubles:
+    """Intersection over union of boxes (…, 4): left, top, right, bottom; broadcast."""
+    low, high = np.maximum(first[..., :2], second[..., :2]), np.minimum(first[..., 2:], second[..., 2:])
+    shared = (high - low).clip(min=0).prod(axis=-1)
+    areas = [(boxes[..., 2:] - boxes[..., :2]).prod(axis=-1) for boxes in (first, second)]
+    share: Doubles = shared / (areas[0] + areas[1] - shared)
+    return share
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A network of two hidden layers: features of boxes in, a score for each out."""
+
+    mean: Floats
+    spread: Floats
+    layers: tuple[tuple[Floats, Floats], ...]  # weights (in, out) and offsets
+    intact: float  # score of an undamaged drawing
+
+    def __call__(self, features: Floats) -> Doubles:
+        values = np.asarray((features - self.mean) / self.spread, np.float64)
+        for number, (weights, offsets) in enumerate(self.layers):
+            values = np.asarray((np.maximum(values, 0) if number else values) @ weights + offsets, np.float64)
+        return values[:, 0]
+
+
+@lru_cache(maxsize=1)
+def _scorer() -> Scorer:
+    with resources.files(__package__).joinpath(WEIGHTS).open("rb") as file, np.load(file) as stored:
+        layers = tuple((stored[f"weights{n}"], stored[f"offsets{n}"]) for n in range(3))
+        return Scorer(stored["mean"], stored["spread"], layers, float(stored["intact"]))
+
+
+def _probabilities(boxes: Candidates) -> tuple[float, Doubles]:
+    """Of an intact drawing, and (C,) of each box."""
+    scorer = _scorer()
+    scores = np.append(scorer(boxes.features), scorer.intact)
+    weights = np.exp(scores - scores.max())
+    weights /= weights.sum()
+    return float(weights[-1]), weights[:-1]
+
+
+def _most_agreed(boxes: Doubles, probability: Doubles) -> Doubles:
+    """The likeliest of the boxes that are most probably the same region as the erased one.
+
+    Many boxes that differ little share the probability of one region, so the likeliest single box may be of another.
+    """
+    likeliest = np.argsort(-probability, kind="stable")[:LIKELIEST]
+    same = overlap(boxes[likeliest][:, None], boxes[likeliest]) >= SAME
+    agreed = same @ probability[likeliest]
+    return np.asarray(boxes[likeliest[int((agreed >= AGREED * agreed.max()).argmax())]])
+
+
+def _without_ink(sketch: Sketch, box: Doubles) -> Region | None:
+    """The box, made a little smaller where visible lines reach into it; None if nothing is left of it."""
+    for _ in range(100):
+        region = Region(box[None])
+        inner = [piece.points for piece in pieces(sketch, region, within=True)]
+        if not inner:
+            return region
+        low, high = inner[0].min(axis=0), inner[0].max(axis=0)
+        reach = np.concatenate([high - box[:2], box[2:] - low])  # how far each side must move to leave it outside
+        side = int(reach.argmin())
+        step = np.spacing(np.float32(np.abs(box).max())) * 4
+        box = box.copy()
+        box[side] = high[side] + step if side < 2 else low[side - 2] - step
+        if (box[2:] <= box[:2]).any():
+            return None
+    return None
