@@ -235,7 +235,7 @@ def guessing(model_folder: str, gallery_source: str, test_drawings: int) -> dict
 def scribble(random: np.random.Generator) -> Sketch:
     """Random walks: what a hand makes that draws nothing."""
     walks = [np.cumsum(random.normal(0, 40, (random.integers(8, 40), 2)), axis=0) for _ in range(random.integers(1, 4))]
-    return lose(Sketch.from_strokes(walks), Region()).visible
+    return lose(Sketch.from_polylines(walks), Region()).visible
 
 
 def main() -> None:

@@ -92,7 +92,7 @@ def test_drawing_without_a_gap_stays_as_it_is(model):
 
 
 def test_open_ends_are_found_at_the_border_only():
-    sketch = Sketch.from_strokes([[(0, 0), (100, 0)], [(0, 50), (30, 50)]])
+    sketch = Sketch.from_polylines([[(0, 0), (100, 0)], [(0, 50), (30, 50)]])
     damage = lose(sketch, Region.of_boxes([(40, -10, 20, 20)]), frame=(0, 0, 100, 50))
     scene = Scene(damage, damage.visible, 1.0)
     ends = sorted(damage.denormalised(scene.ends).round(3).tolist())

@@ -18,7 +18,7 @@ SKETCHES = list(doodles(24, seed=5))
 
 
 def sketch(*strokes):
-    return Sketch.from_strokes(strokes)
+    return Sketch.from_polylines(strokes)
 
 
 def slow_points(drawing, frame=None):
@@ -100,7 +100,7 @@ def test_place_size_order_and_direction_do_not_matter(scale):
     moved = []
     for drawing in SKETCHES:
         strokes = [stroke.astype(float)[::-1] * scale + (40, -7) for stroke in reversed(drawing.strokes)]
-        moved.append(Sketch.from_strokes(strokes))
+        moved.append(Sketch.from_polylines(strokes))
     others = SKETCHES[5:] + SKETCHES[:5]
     assert chamfer(moved, others) == pytest.approx(chamfer(SKETCHES, others), rel=1e-3)
     assert chamfer(moved, SKETCHES) == pytest.approx(0, abs=1e-4)

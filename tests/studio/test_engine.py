@@ -65,7 +65,7 @@ def test_work_for_somebody_who_has_gone_ends_after_the_provisional_drawing(engin
 
 def test_coarse_keeps_the_ends_of_strokes_and_leaves_room_to_draw():
     turn = np.linspace(0, 12, 4000)
-    dense = Sketch.from_strokes([np.stack([turn * 20, 100 * np.sin(turn * 9)], axis=1) + 7 * n for n in range(3)])
+    dense = Sketch.from_polylines([np.stack([turn * 20, 100 * np.sin(turn * 9)], axis=1) + 7 * n for n in range(3)])
     simple = coarse(Damage.none(dense), 250)
     assert len(simple.visible) <= 150
     for before, after in zip(dense.strokes, simple.visible.strokes, strict=True):

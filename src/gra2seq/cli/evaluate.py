@@ -86,13 +86,12 @@ def evaluate(
     model, title = model_or_fresh(run, preset, seed, dataset.scale, fresh)
     ways: dict[str, Any] = {"draw": draw, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     ways |= {"keep_lines": keep_lines, "repair": repair, "min_pen_temperature": pen_temperature}
-    changes = {key: value for key, value in ways.items() if value is not None}  # from the model's own way
+    changes = {key: value for key, value in ways.items() if value is not None}
     model = model.with_drawing(_drawing(model, **changes))
     folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)
     if folder:
         check_folder(folder)  # before the work
-    masks = mask or ([] if square else Terms.masks)
-    terms = Terms(split, masks, square or (), range(seeds), _judge(judge), direction)
+    terms = Terms(split, mask or ([] if square else Terms.masks), square or (), range(seeds), _judge(judge), direction)
     with counting(say) as progress:
         found = outcomes(model, dataset, terms, folder / "kept" if folder else None, progress)
         rows = [row_of(title, model, dataset, terms, outcome) for outcome in found]

@@ -35,7 +35,7 @@ from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
     from gra2seq.formats.svg.document import SvgDocument
-    from gra2seq.healing import HealRequest
+    from gra2seq.healing.documents import HealRequest
     from gra2seq.model import Model
     from gra2seq.sketch.region import Region
 
@@ -228,7 +228,7 @@ class _Job:
     ) -> None:
         """Heal or complete the drawings of one file."""
         from gra2seq.formats.files import check_target
-        from gra2seq.healing import HealRequest, check_visible
+        from gra2seq.healing.documents import HealRequest, check_visible
 
         target = self.target(path)
         document = path.suffix.lower() == ".svg" and target.suffix.lower() == ".svg"
@@ -249,7 +249,7 @@ class _Job:
     def _documents(self, path: Path, target: Path, request: HealRequest) -> None:
         """An SVG stays the user's document."""
         from gra2seq.formats.svg.document import SvgDocument
-        from gra2seq.healing import check_visible, heal_document
+        from gra2seq.healing.documents import check_visible, heal_document
 
         document = SvgDocument.read(path)
         for text in [*document.notes, *check_visible([document.sketch], request)]:
@@ -260,8 +260,8 @@ class _Job:
 
     def sketches(self, options: dict[str, Any], jobs: int | None) -> None:
         """Many drawings at once, shared among processes."""
-        from gra2seq.drawing.parallel import ParallelHealer, jobs_for
         from gra2seq.formats.files import check_target
+        from gra2seq.healing.parallel import ParallelHealer, jobs_for
         from gra2seq.training.progress import counting
 
         target = self.target(self.files[0])
@@ -326,7 +326,7 @@ def _lost_region(path: Path, holes: list[str], erase: Path | None) -> Region:
     lost = Region.of_boxes(boxes)
     if erase is None:
         return lost
-    from gra2seq.healing import erased_region
+    from gra2seq.healing.documents import erased_region
 
     return lost | erased_region(erase, _page(path))
 

@@ -120,7 +120,7 @@ def healed_sketch(damage: Damage, result: InfillResult) -> Sketch:
     """The visible strokes as they are, then the sampled lines."""
     visible = damage.visible
     lines = [damage.denormalised(line) for line in result.lines]
-    return Sketch.from_strokes([*visible.strokes, *lines], category=visible.category, key=visible.key)
+    return Sketch.from_polylines([*visible.strokes, *lines], category=visible.category, key=visible.key)
 
 
 def infill(

@@ -66,7 +66,7 @@ class DrawingIn(Request):
         """The drawing, if it is not too large."""
         limits.check_count("strokes", len(self.strokes), limits.MAX_STROKES)
         limits.check_count("points", sum(map(len, self.strokes)), limits.MAX_POINTS)
-        return Sketch.from_strokes(self.strokes)
+        return Sketch.from_polylines(self.strokes)
 
 
 class DamagedIn(DrawingIn):
