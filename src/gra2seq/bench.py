@@ -133,7 +133,7 @@ def encoder_difference(cnn: PatchCNN, sketches: list[Sketch], fast: bool = True)
     """Largest difference from plain convolutions in double precision, of the features and of every gradient.
 
     Relative to the largest entry of each. Double precision, because plain convolutions in single precision are
-    themselves further from the truth than the distinct blocks are (`fast=False` tells how far).
+    themselves further from the truth than the distinct blocks are (`fast=False` measures how far).
     """
     pixels = _pixels(sketches)
     features = cnn(PatchView()(_seen(sketches)).blocks) if fast else cnn.plain(pixels)

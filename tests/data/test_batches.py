@@ -72,7 +72,7 @@ def test_shares_of_processes_make_up_the_global_batch():
         steps(Share(0, 5))[0]
 
 
-def test_random_numbers_of_a_sketch_do_not_depend_on_its_company():
+def test_random_numbers_of_a_sketch_do_not_depend_on_its_batch():
     """Not even on how long the longest sketch of the batch is."""
     short, long = sorted(SKETCHES, key=len)[:: len(SKETCHES) - 1]
     for name, key in (("sketch-healer-2", "gumbel"), ("sp-gra2seq", "prefix_draws")):
@@ -84,7 +84,7 @@ def test_random_numbers_of_a_sketch_do_not_depend_on_its_company():
         assert torch.equal(together.noise[0], alone.noise[0])
 
 
-def test_every_sketch_comes_once_an_epoch_in_random_company():
+def test_every_sketch_comes_once_an_epoch_in_random_batches():
     """Batches of similar length would tell each other their length through batch norm."""
     lengths = np.random.default_rng(0).integers(5, 200, 6400)
     schedule = Schedule(6400, 64, 0)

@@ -43,7 +43,7 @@ def test_gap_in_a_circle_is_closed(model):
     assert np.abs(np.hypot(*(np.concatenate(new) - 100).T) - 100).max() < 40, "near the circle"
 
 
-def test_same_seed_gives_the_same_drawing_alone_and_in_company(model):
+def test_same_seed_gives_the_same_drawing_in_any_batch(model):
     damages = damaged()
     together = model.heal_damages(damages, infill=4, seed=3)
     alone = model.heal_damages(damages[2:3], infill=4, seed=3)[0]

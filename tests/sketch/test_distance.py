@@ -116,7 +116,7 @@ def test_a_scribble_has_a_bounded_number_of_points():
     assert len(line_points(sketch(random.random((5000, 2))))) <= MOST + 1
 
 
-def test_company_and_parts_change_nothing(monkeypatch):
+def test_distance_does_not_depend_on_batch_or_block_size(monkeypatch):
     others = SKETCHES[7:] + SKETCHES[:7]
     together = chamfer(SKETCHES, others)
     alone = [chamfer([a], [b])[0] for a, b in zip(SKETCHES, others, strict=True)]

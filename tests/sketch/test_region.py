@@ -226,7 +226,7 @@ def test_corners_on_the_border_dots_and_overlapping_boxes():
 
 @calm
 @given(polylines(), REGIONS)
-def test_border_points_keep_the_lines_and_tell_visible_rows(sketch, region):
+def test_border_points_keep_the_lines_and_mark_visible_rows(sketch, region):
     denser, visible = with_border_points(sketch, region)
     assert len(visible) == len(denser)
     assert len(denser.lengths) == len(sketch.lengths)

@@ -35,7 +35,7 @@ def drawn(engine, key, damages):
     return [[one for one in found if not one.provisional] for found, _ in every]
 
 
-def test_a_drawing_is_the_same_alone_and_in_company(engine):
+def test_drawing_does_not_depend_on_its_batch(engine):
     damages = [lose(doodle("cat", seed), HOLE) for seed in range(1, 6)]
     key = DrawKey("heal", 2, 0, 0.3)
     together = drawn(engine, key, damages)
@@ -46,7 +46,7 @@ def test_a_drawing_is_the_same_alone_and_in_company(engine):
         ]
 
 
-def test_work_for_somebody_who_has_gone_ends_after_the_provisional_drawing(engine):
+def test_work_for_a_disconnected_client_ends_after_the_provisional_drawing(engine):
     found, done = [], threading.Event()
     job = Job(DrawKey("heal", 3, 0, None), lose(doodle("cat", 1), HOLE))
 
@@ -78,7 +78,7 @@ def test_plain_strokes_keep_what_can_be_seen_at_any_scale():
         assert np.allclose(plain_strokes(sketch)[0], sketch.points, atol=2e-5 * scale)
 
 
-def test_before_the_model_is_there_requests_are_told_to_come_back():
+def test_requests_before_the_model_is_loaded_are_answered_with_retry_later():
     engine = Engine()
     with pytest.raises(BusyError, match="loading"):
         _ = engine.model

@@ -55,7 +55,7 @@ def main() -> None:
         try:
             app(several(sys.argv[1:]))
         finally:
-            sys.stdout.flush()  # now, while an error can still be told
+            sys.stdout.flush()  # now, while an error can still be reported
     except UserError as error:
         say.print(f"gra2seq: {error}", style="red")
         sys.exit(2)

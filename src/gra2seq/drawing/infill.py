@@ -63,7 +63,7 @@ class Lane:
         return np.random.Generator(np.random.PCG64((seed, self.scene.number, sample)))
 
     def copies(self, count: int, seed: int) -> list[Lane]:
-        """So many lanes that go on from here, each with a randomness of its own."""
+        """`count` lanes that continue from here, each with its own random numbers."""
         every = [copy(self) for _ in range(count)]
         for sample, lane in enumerate(every):
             lane.visited, lane.joined, lane.line = set(self.visited), set(self.joined), list(self.line)
