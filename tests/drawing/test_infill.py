@@ -5,6 +5,7 @@ import pytest
 
 import gra2seq
 from gra2seq.data.doodles import doodles
+from gra2seq.drawing.infill_choice import distances
 from gra2seq.drawing.infill_scene import Scene
 from gra2seq.evaluation.healing import MEETS, healed_region
 from gra2seq.sketch.damage import lose, square_hole
@@ -53,10 +54,21 @@ def test_same_seed_gives_the_same_drawing_in_any_batch(model):
     assert any(len(a) != len(b) or not np.allclose(a.points, b.points) for a, b in zip(together, other, strict=True))
 
 
-def test_several_samples_are_the_best_first(model):
+def test_every_open_end_meets_a_new_line(model):
+    damages = damaged()
+    ends = 0
+    for original, damage, healed in zip(SKETCHES, damages, model.heal_damages(damages, infill=4), strict=True):
+        found = healed_region(original, damage, healed)
+        assert found.met == found.ends
+        ends += found.ends
+    assert ends > 6
+
+
+def test_several_samples_differ(model):
     for results in model.infills(damaged(), 3, model.changed_drawing(None, {"infill": 8, "seed": 1})):
-        assert len(results) == 3
-        assert [result.cost for result in results] == sorted(result.cost for result in results)
+        apart = distances([result.lines for result in results])
+        assert apart.shape == (3, 3)
+        assert (apart[~np.eye(3, dtype=bool)] > 0).all() or all(not result.lines for result in results)
 
 
 def test_sampled_lines_begin_and_end_exactly_at_open_ends(model):

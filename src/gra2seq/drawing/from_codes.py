@@ -14,7 +14,8 @@ from gra2seq.config.drawing import DrawingConfig
 from gra2seq.data.batches import Preparation
 from gra2seq.drawing.best_of import BestOf
 from gra2seq.drawing.guidance import Guidance
-from gra2seq.drawing.infill import InfillResult, best_of_lanes, infill
+from gra2seq.drawing.infill import InfillResult, infill
+from gra2seq.drawing.infill_choice import representatives
 from gra2seq.drawing.infill_scene import Scene
 from gra2seq.drawing.sampler import Sampler, sample_noise
 from gra2seq.errors import UserError
@@ -143,7 +144,7 @@ class CodeDrawer:
             with torch.inference_mode():
                 state = decoder.first_state(codes[part].to(self.device))
             results = infill(decoder.step, state, scenes, lanes, self.drawing, self.max_points)
-            chosen += [best_of_lanes(own, samples) for own in results]
+            chosen += [representatives(own, samples) for own in results]
         return chosen
 
 

@@ -2,8 +2,9 @@
 
 The decoder runs along the visible pieces in their order. Where a piece ends at the lost region it goes on by sampling:
 until it comes near another open end, snaps to it and follows that piece; or lifts the pen inside the region; or
-reaches the region's border. After all pieces it samples further strokes inside the region, until it ends the drawing.
-Many samples run in parallel lanes; `InfillResult` says how well each fits.
+reaches the region's border. In some samples it takes smooth bridges to facing ends instead. After all pieces it goes
+on from starts of pieces that are still open, then samples further strokes inside the region, until it ends the drawing.
+Many samples run in parallel lanes; `infill_choice` says which are shown.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ GIVEN, GAP, FREE, DONE = range(4)  # follows a piece; crosses a gap; draws furth
 SNAP = 0.05  # longer sides: an open end this near to a sampled line is where it goes
 SNAP_LEAVING = 0.15  # and this near, where the line is about to leave the region
 MAX_GAP_ROWS = 40  # of one sampled line
+RETRACED = 4  # points of a piece that lead the decoder back to its open start
+MAX_BENDS = (9.0, 4.0, 0.0, 4.0)  # of lanes in turn: all bridges, the smooth ones, none
 CANDIDATES = 8  # of which the first that begins inside the region is taken
 
 
@@ -46,14 +49,15 @@ class Lane:
     direction: int = 1
     origin: int = -1  # open end that the line in a gap comes from
     visited: set[int] = field(default_factory=set)
-    joined: set[int] = field(default_factory=set)  # open ends that a line meets
+    joined: set[int] = field(default_factory=set)  # open ends that a line connects with another
+    begun: set[int] = field(default_factory=set)  # open ends that a line goes out from
+    max_bend: float = 0.0  # cost up to which bridges are taken instead of sampled lines
+    bridge: list[NDArray[np.float32]] = field(default_factory=list)  # its points that are still to come
     line: list[NDArray[np.float32]] = field(default_factory=list)  # that is being sampled
     lines: list[Doubles] = field(default_factory=list)  # that were
     pen: NDArray[np.float32] = field(default_factory=lambda: np.zeros(2, np.float32))
     rows: int = 0
     gap_rows: int = 0
-    log_likelihood: float = 0.0  # of the given rows since the first sampled one
-    given_rows: int = 0
 
     def __post_init__(self) -> None:
         self.random = self._generator(0, 0)
@@ -66,7 +70,8 @@ class Lane:
         """`count` lanes that continue from here, each with its own random numbers."""
         every = [copy(self) for _ in range(count)]
         for sample, lane in enumerate(every):
-            lane.visited, lane.joined, lane.line = set(self.visited), set(self.joined), list(self.line)
+            lane.visited, lane.joined, lane.begun = set(self.visited), set(self.joined), set(self.begun)
+            lane.line, lane.max_bend = list(self.line), MAX_BENDS[sample % len(MAX_BENDS)]
             lane.lines, lane.copied, lane.random = list(self.lines), True, self._generator(seed, sample)
         return every
 
@@ -81,12 +86,25 @@ class Lane:
         self.line = []
 
     def next_piece(self) -> None:
-        """Follow the first piece that was not drawn yet; after the last one, draw freely."""
+        """Follow the first piece that was not drawn yet; after the last one, go on from open starts, then freely."""
         for number in range(len(self.scene.pieces)):
             if number not in self.visited:
                 self.follow(number, 0, 1)
                 return
+        for end, (piece, at_start) in enumerate(self.scene.owners):
+            if end not in self.joined | self.begun:
+                last = len(self.scene.pieces[piece]) - 1
+                back = min(RETRACED, last)
+                self.follow(piece, back if at_start else last - back, -1 if at_start else 1)
+                return
         self.mode = FREE
+
+    def take_bridge(self) -> None:
+        """At an open end: cross the gap by its bridge, if it has one that is smooth enough for this lane."""
+        bridge = self.scene.bridges.get(self.origin)
+        if bridge and bridge.cost <= self.max_bend and bridge.other(self.origin) not in self.joined:
+            points = bridge.leaving(self.origin)[1:] / self.scene.unit
+            self.bridge = list(points.astype(np.float32))
 
     def follow(self, piece: int, place: int, direction: int) -> None:
         self.mode, self.piece, self.place, self.direction = GIVEN, piece, place, direction
@@ -95,25 +113,10 @@ class Lane:
 
 @dataclass(frozen=True)
 class InfillResult:
-    """The sampled lines of one lane, in frame units, and how well they fit."""
+    """The new lines of one lane, in frame units."""
 
     lines: tuple[Doubles, ...]
-    open_ends: int  # at the lost region that no line meets
-    log_likelihood: float  # mean, of the visible rows that follow sampled ones; 0 without such rows
-    length: float  # of the sampled lines, in longer sides
-
-    @property
-    def cost(self) -> float:
-        """Smaller is better: few open ends first, then likely visible rows."""
-        return OPEN_END_COST * self.open_ends - self.log_likelihood
-
-
-OPEN_END_COST = 10.0
-
-
-def best_of_lanes(results: Sequence[InfillResult], count: int) -> list[InfillResult]:
-    """The `count` best results, the best first."""
-    return sorted(results, key=lambda result: result.cost)[:count]
+    open_ends: int  # at the lost region that no line connects with another
 
 
 def healed_sketch(damage: Damage, result: InfillResult) -> Sketch:
@@ -147,7 +150,6 @@ def infill(
             moves = _sample(move, [lane.random for lane in active], drawing)
             marks = np.array([lane.mode == GIVEN for lane in active], np.float32)
             rows = np.stack([_advance(lane, own, max_rows) for lane, own in zip(active, moves, strict=True)])
-            _add_likelihood(move, rows, marks, active)
             index, following = list[int](), list[Lane]()
             for place, lane in enumerate(active):
                 if lane.mode == DONE:
@@ -204,18 +206,24 @@ def _given_row(lane: Lane, sampled: NDArray[np.float32]) -> NDArray[np.float32]:
     if not scene.region and len(lane.visited) == len(scene.pieces) and sampled[DOWN] > 0:
         lane.mode, lane.gap_rows, lane.line = FREE, 0, [lane.pen]
         return _row(offset, DOWN)
-    if end is None or end in lane.joined:
+    if end is None or end in lane.joined | lane.begun:
         lane.next_piece()
         return _row(offset, UP)
     lane.mode, lane.origin, lane.gap_rows = GAP, end, 0
     lane.line = [lane.pen]
+    lane.begun.add(end)
     return _row(offset, DOWN)
 
 
 def _gap_row(lane: Lane, sampled: NDArray[np.float32]) -> NDArray[np.float32]:
     """One sampled point further from an open end, towards another one."""
     scene, start = lane.scene, lane.pen
-    goal, lane.gap_rows = start + sampled[:2], lane.gap_rows + 1
+    if lane.gap_rows == 0:
+        lane.take_bridge()
+    lane.gap_rows += 1
+    if lane.bridge:
+        return _bridge_row(lane)
+    goal = start + sampled[:2]
     inside, stop = scene.stays_inside(start, goal)
     end = scene.near_end(start, goal if inside else stop, lane.joined | {lane.origin}, SNAP if inside else SNAP_LEAVING)
     if end is not None:
@@ -227,6 +235,15 @@ def _gap_row(lane: Lane, sampled: NDArray[np.float32]) -> NDArray[np.float32]:
     lane.finish_line()
     lane.next_piece()
     return _row(offset, UP)
+
+
+def _bridge_row(lane: Lane) -> NDArray[np.float32]:
+    """One point further along a bridge."""
+    point = lane.bridge.pop(0)
+    if not lane.bridge:
+        return _join(lane, lane.scene.bridges[lane.origin].other(lane.origin))
+    lane.line.append(point)
+    return _row(lane.move_to(point), DOWN)
 
 
 def _join(lane: Lane, end: int) -> NDArray[np.float32]:
@@ -268,19 +285,6 @@ def _free_row(lane: Lane, moves: NDArray[np.float32]) -> NDArray[np.float32]:
     return row
 
 
-def _add_likelihood(move: PenMove, rows: NDArray[np.float32], marks: NDArray[np.float32], lanes: list[Lane]) -> None:
-    """Add the log-likelihood of given rows that follow sampled ones."""
-    counted = [n for n, lane in enumerate(lanes) if marks[n] and (lane.lines or lane.line)]
-    if not counted:
-        return
-    chosen = torch.tensor(counted, device=move.raw.device)
-    part = PenMove(move.raw[chosen], move.min_log_std)
-    offset, pen = part.log_prob(torch.from_numpy(rows[counted]).to(move.raw))
-    for n, value in zip(counted, (offset + pen).tolist(), strict=True):
-        lanes[n].log_likelihood += value
-        lanes[n].given_rows += 1
-
-
 def _row(offset: NDArray[np.float32], pen: int) -> NDArray[np.float32]:
     row = np.zeros(5, np.float32)
     row[:2], row[pen] = offset, 1
@@ -289,6 +293,4 @@ def _row(offset: NDArray[np.float32], pen: int) -> NDArray[np.float32]:
 
 def _result(lane: Lane) -> InfillResult:
     lines = tuple(line * lane.scene.unit for line in lane.lines)
-    length = sum(float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in lines)
-    mean = lane.log_likelihood / lane.given_rows if lane.given_rows else 0.0
-    return InfillResult(lines, len(lane.scene.ends) - len(lane.joined), mean, length)
+    return InfillResult(lines, len(lane.scene.ends) - len(lane.joined))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gra2seq.drawing.bridges import bridges
 from gra2seq.drawing.merge import AT_BORDER
 from gra2seq.sketch.damage import Damage, own_number
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
@@ -30,6 +31,8 @@ class Scene:
             self.pieces.append((damage.normalised(points) / unit).astype(np.float32))
         self.ends, self.owners = self._open_ends()
         self._ends = {owner: number for number, owner in enumerate(self.owners)}
+        strokes = [self.pieces[piece][:: 1 if start else -1].astype(np.float64) * unit for piece, start in self.owners]
+        self.bridges = bridges(self.ends.astype(np.float64) * unit, strokes, self._holds)
 
     def _open_ends(self) -> tuple[Floats, list[tuple[int, bool]]]:
         """(E, 2) ends of pieces at the border of the region, and of each its piece and whether it is the start."""
@@ -52,6 +55,11 @@ class Scene:
         if not self.region:
             return True
         return bool(self.region.contains(np.asarray(place, np.float64)[None] * self.unit)[0])
+
+    def _holds(self, places: Doubles) -> bool:
+        """Whether all places (n, 2), in frame units, lie in the region or within a pen's width of it."""
+        outside = places[~self.region.contains(places)]
+        return not len(outside) or bool((self.region.distance(outside) <= GROWN).all())
 
     def stays_inside(self, start: Floats, goal: Floats) -> tuple[bool, Floats]:
         """Whether the line stays in the region; otherwise also the last place on it that does."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from gra2seq.drawing.merge import open_ends
 from gra2seq.sketch.damage import Damage
-from gra2seq.sketch.distance import SPACING
+from gra2seq.sketch.distance import dense_points
 from gra2seq.sketch.region import pieces
 from gra2seq.sketch.strokes import Doubles, Sketch
 
@@ -29,14 +29,14 @@ def healed_region(original: Sketch, damage: Damage, healed: Sketch) -> HealedReg
     """Compare what a healed drawing, which keeps the visible strokes, has in the lost region with the original."""
     kept = len(damage.visible.lengths)
     new = [damage.normalised(stroke) for stroke in healed.strokes[kept:]]
-    drawn = _dense(new)
+    drawn = dense_points(new)
     ends = damage.normalised(open_ends(damage))
-    truth = _dense([damage.normalised(piece.points) for piece in pieces(original, damage.lost, within=True)])
-    visible = _dense([damage.normalised(stroke) for stroke in damage.visible.strokes])
+    truth = dense_points([damage.normalised(piece.points) for piece in pieces(original, damage.lost, within=True)])
+    visible = dense_points([damage.normalised(stroke) for stroke in damage.visible.strokes])
     met = int((_nearest(ends, drawn) <= MEETS).sum()) if len(drawn) else 0
     outside = 0
     for line in new:
-        points = _dense([line])
+        points = dense_points([line])
         far = ~damage.lost_normalised.contains(points)
         outside += bool((damage.lost_normalised.distance(points[far]) > MEETS).any()) if far.any() else 0
     if not len(truth):
@@ -45,18 +45,6 @@ def healed_region(original: Sketch, damage: Damage, healed: Sketch) -> HealedReg
     if len(drawn):
         distance = (distance + _nearest(drawn, truth).mean()) / 2
     return HealedRegion(len(ends), met, float(distance), outside)
-
-
-def _dense(lines: list[Doubles]) -> Doubles:
-    """(n, 2) points along polylines, no farther apart than `SPACING`."""
-    parts = [np.empty((0, 2))]
-    for line in lines:
-        size = np.hypot(*np.diff(line, axis=0).T)
-        for start, stop, length in zip(line[:-1], line[1:], size, strict=True):
-            count = max(int(np.ceil(length / SPACING)), 1)
-            parts.append(start + np.linspace(0, 1, count, endpoint=False)[:, None] * (stop - start))
-        parts.append(line[-1:])
-    return np.concatenate(parts)
 
 
 def _nearest(points: Doubles, others: Doubles) -> Doubles:

@@ -78,6 +78,18 @@ def _mean_root(squares: Floats, counted: Flags) -> float:
     return float(roots.sum()) / max(len(roots), 1)
 
 
+def dense_points(lines: Sequence[Doubles]) -> Doubles:
+    """(n, 2) points along polylines, in longer sides, no farther apart than `SPACING`."""
+    parts = [np.empty((0, 2))]
+    for line in lines:
+        size = np.hypot(*np.diff(line, axis=0).T)
+        for start, stop, length in zip(line[:-1], line[1:], size, strict=True):
+            count = max(int(np.ceil(length / SPACING)), 1)
+            parts.append(start + np.linspace(0, 1, count, endpoint=False)[:, None] * (stop - start))
+        parts.append(line[-1:])
+    return np.concatenate(parts)
+
+
 def line_points(sketch: Sketch) -> Doubles:
     """(n, 2) points along the strokes, the scaled drawing around the origin. A drawing without extent lies on it."""
     points = sketch.points.astype(np.float64)

@@ -1,0 +1,68 @@
+"""Which samples of infill decoding are shown: those that stand best for all samples.
+
+The first is the medoid, whose expected distance to another sample is smallest, and so, as far as the model is right,
+to the lost lines. Each further one is chosen so that every sample has a chosen one near it (greedy k-medoids): the
+choices are likely and differ from each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+
+from gra2seq.sketch.distance import dense_points
+from gra2seq.sketch.strokes import Doubles
+
+if TYPE_CHECKING:
+    from gra2seq.drawing.infill import InfillResult
+
+CELLS = 64  # of the longer side of a distance map
+MARGIN = 2  # cells around the lines
+NO_LINES = 0.25  # longer sides from a sample without lines to one with lines
+
+
+def representatives(results: Sequence[InfillResult], count: int) -> list[InfillResult]:
+    """The `count` samples that stand best for all of them, the best first."""
+    return [results[number] for number in k_medoids(distances([result.lines for result in results]), count)]
+
+
+def k_medoids(apart: Doubles, count: int) -> list[int]:
+    """Numbers of `count` items, chosen one after the other from pairwise distances (n, n).
+
+    Each one lowers the mean distance of all items to the nearest chosen one most.
+    """
+    chosen: list[int] = []
+    nearest = np.full(len(apart), np.inf)
+    for _ in range(min(count, len(apart))):
+        means = np.minimum(apart, nearest[:, None]).mean(axis=0)
+        means[chosen] = np.inf
+        chosen.append(int(means.argmin()))
+        nearest = np.minimum(nearest, apart[:, chosen[-1]])
+    return chosen
+
+
+def distances(drawings: Sequence[Sequence[Doubles]]) -> Doubles:
+    """(n, n) Chamfer distances between sets of lines, up to a cell of their distance maps."""
+    points = [dense_points(lines) for lines in drawings]
+    drawn = [number for number, own in enumerate(points) if len(own)]
+    one_way = np.full((len(points), len(points)), NO_LINES)  # from the points of the row to those of the column
+    np.fill_diagonal(one_way, 0.0)
+    without = np.setdiff1d(np.arange(len(points)), drawn)
+    one_way[np.ix_(without, without)] = 0.0
+    if drawn:
+        every = np.concatenate([points[number] for number in drawn])
+        low = every.min(axis=0)
+        cell = max(float((every.max(axis=0) - low).max()), 1e-6) / CELLS
+        cells = np.round((every - low) / cell).astype(np.int64) + MARGIN
+        starts = np.cumsum([0, *(len(points[number]) for number in drawn[:-1])])
+        height, width = cells[:, 1].max() + MARGIN + 1, cells[:, 0].max() + MARGIN + 1
+        for number, own in zip(drawn, np.split(cells, starts[1:]), strict=True):
+            blank = np.ones((height, width), np.uint8)
+            blank[own[:, 1], own[:, 0]] = 0
+            far = cv2.distanceTransform(blank, cv2.DIST_L2, 5)[cells[:, 1], cells[:, 0]].astype(np.float64) * cell
+            counts = np.diff([*starts, len(cells)])
+            one_way[drawn, number] = np.add.reduceat(far, starts) / counts
+    return np.asarray((one_way + one_way.T) / 2)
