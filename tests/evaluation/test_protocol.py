@@ -50,7 +50,7 @@ def test_rows_equal_those_of_a_slow_twin(data, model, judge, monkeypatch):
 
     monkeypatch.setattr(protocol, "BATCH", 7)
     monkeypatch.setattr(protocol, "STREAM", 16)
-    monkeypatch.setattr(type(model), "draw", draw)
+    monkeypatch.setattr(type(model), "draw_codes", draw)
     (row,) = evaluate(model, data, name="m", masks=[0.3], seeds=[4], judge=judge)
     codes = np.concatenate([part for part, _ in asked])
     assert np.allclose(codes, model.encode(damages), atol=1e-5)
