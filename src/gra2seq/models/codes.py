@@ -32,7 +32,7 @@ def encode_damages(network: SketchModel, preparation: Preparation, damages: Sequ
         return part, prepare([damages[i] for i in part], preparation)
 
     threaded = device.type != "cpu" or torch.get_num_threads() > 1
-    for part, batch in _made(prepared, _batches(damages, preparation), threaded):
+    for part, batch in _made(prepared, batches_of(damages, preparation), threaded):
         codes[part] = network.encode(batch.to(device), repair).cpu().numpy()
     return codes
 
@@ -49,7 +49,7 @@ def parts(count: int, most: int = BATCH) -> Iterator[slice]:
         yield slice(start, min(start + most, count))
 
 
-def _batches(damages: Sequence[Damage], preparation: Preparation) -> Iterator[Ints]:
+def batches_of(damages: Sequence[Damage], preparation: Preparation) -> Iterator[Ints]:
     """Numbers of drawings that are encoded together. Strokes are padded to the longest, so similar lengths meet."""
     order = np.arange(len(damages))
     if not any(isinstance(view, StrokeView) for view in preparation.views.values()):
