@@ -7,7 +7,7 @@ PORT ?= 8017
 # no note of the documentation theme on its successor
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: demo studio test test-browser test-slow fuzz fuzz-long fuzz-studio check check-js format docs bench bench-studio install clean
+.PHONY: demo studio test test-browser test-slow fuzz fuzz-long fuzz-studio check check-js format docs wheel bench bench-studio install clean
 
 install: .venv/installed
 
@@ -43,11 +43,16 @@ fuzz-long: install  ## 20,000 of them
 fuzz-studio: install  ## 10,000 hostile requests to a running studio: schemathesis and mutants of our own
 	$(BIN)/python benchmarks/studio.py --only-hostile --hostile 8000 --examples 400
 
-check: install  ## style, types, and that the documents build
+check: install  ## style, types, the import rule, no duplicates, and that the documents build
 	$(BIN)/ruff check src tests examples docs
 	$(BIN)/ruff format --check src tests examples docs
 	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pylint --disable=all --enable=duplicate-code src/gra2seq
 	$(BIN)/mkdocs build --strict --quiet
+
+wheel: install  ## the package, in dist
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 docs: install  ## the site, in out/site
 	$(BIN)/mkdocs build --strict

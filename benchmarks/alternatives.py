@@ -41,7 +41,7 @@ def _otsu(file: bytes) -> NDArray[np.uint8]:
 
 
 def _simplified(strokes: list[NDArray[np.float64]]) -> Sketch:
-    return simplify_in_place(Sketch.from_strokes(strokes))
+    return simplify_in_place(Sketch.from_polylines(strokes))
 
 
 METHODS: dict[str, Callable[[bytes], Sketch]] = {

@@ -88,7 +88,7 @@ KINDS: dict[str, Callable[[Random], list[Doubles]]] = {
 
 def scribble(kind: str, random: Random) -> Sketch:
     """A scribble in the form of QuickDraw's drawings."""
-    return quickdraw_simplify(Sketch.from_strokes(KINDS[kind](random), category=kind))
+    return quickdraw_simplify(Sketch.from_polylines(KINDS[kind](random), category=kind))
 
 
 def scribbles(count: int, seed: int) -> list[Sketch]:

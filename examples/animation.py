@@ -50,7 +50,7 @@ def main() -> None:
 
 def new_strokes(damage: Damage, lines: tuple[Doubles, ...]) -> Sketch:
     """The lines of an infill, in the units of the drawing."""
-    return Sketch.from_strokes([damage.denormalised(line) for line in lines])
+    return Sketch.from_polylines([damage.denormalised(line) for line in lines])
 
 
 if __name__ == "__main__":

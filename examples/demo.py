@@ -108,7 +108,7 @@ def moving(row: Row) -> str:
     lines = [row.damage.denormalised(line) for line in row.healed.lines]
     if not lines:
         return still(row, row.damage.visible, False)
-    new = Sketch.from_strokes(lines)
+    new = Sketch.from_polylines(lines)
     left, top, width, height = row.damage.frame
     side = max(width, height)
     frame = (left + width / 2 - side / 2, top + height / 2 - side / 2, side, side)

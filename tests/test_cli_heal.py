@@ -27,7 +27,7 @@ def ruled() -> Sketch:
     """Lines in both directions, so that an erased box cuts several on each of its sides."""
     down = [[(x, 0), (x + 20, 255)] for x in range(10, 250, 23)]
     across = [[(0, y), (255, y - 15)] for y in range(20, 250, 27)]
-    return Sketch.from_strokes([*down, *across])
+    return Sketch.from_polylines([*down, *across])
 
 
 @pytest.fixture

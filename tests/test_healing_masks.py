@@ -11,7 +11,7 @@ from PIL import Image
 
 from formats.test_raster import png_header
 from gra2seq.errors import UserError
-from gra2seq.healing import erased_region
+from gra2seq.healing.documents import erased_region
 
 PAGE = (0.0, 0.0, 100.0, 50.0)
 

@@ -15,13 +15,13 @@ from gra2seq.data.doodles import CATEGORIES, doodles
 from gra2seq.drawing.sampler import Sampler, sample_noise
 from gra2seq.errors import UserError
 from gra2seq.folder import PACKAGE_FOLDER, PACKED, pack
+from gra2seq.models.model_files import save_weights
 from gra2seq.sketch.centres import centre_points
 from gra2seq.sketch.damage import Damage, lose, square_hole
 from gra2seq.sketch.distance import chamfer, distance_to_visible
 from gra2seq.sketch.region import Region, inside
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import BOX, Sketch
-from gra2seq.training.checkpoint import save_weights
 
 DRAWINGS = Path(__file__).parent.parent / "examples" / "drawings"
 
@@ -129,8 +129,8 @@ def test_drawings_do_not_depend_on_what_is_drawn_beside_them(tiny_run, monkeypat
     visible = [Damage.none(sketch) for sketch in sketches] if candidates > 1 else None
     how = {"seed": 3, "best_of": 3, "candidates": candidates, "max_points": 30}
     alone = [model.draw(codes[i : i + 1], first=i, visible=visible and visible[i : i + 1], **how)[0] for i in range(11)]
-    monkeypatch.setattr("gra2seq.model.STREAM", 15)
-    monkeypatch.setattr("gra2seq.model.Sampler", partial(Sampler, lanes=4))
+    monkeypatch.setattr("gra2seq.drawing.from_codes.STREAM", 15)
+    monkeypatch.setattr("gra2seq.drawing.from_codes.Sampler", partial(Sampler, lanes=4))
     same = [
         np.array_equal(one.lengths, other.lengths) and np.allclose(one.points, other.points, atol=1e-2)
         for one, other in zip(model.draw(codes, visible=visible, **how), alone, strict=True)
@@ -152,7 +152,7 @@ def test_good_enough_first_drawing_is_kept_and_others_are_the_best_of_all(tiny_r
         noise = sample_noise(seed, numbers, attempts, most, candidates)
         return lambda places: asked.append(attempts[places.numpy()]) or noise(places)
 
-    monkeypatch.setattr("gra2seq.model.sample_noise", counted)
+    monkeypatch.setattr("gra2seq.drawing.from_codes.sample_noise", counted)
     drawn = model.draw(codes, best_of=4, good_enough=good, progress=lambda *done: reports.append(done), **how)
     for one, kept, chosen, near in zip(drawn, first, best, distance < good, strict=True):
         np.testing.assert_allclose(one.points, (kept if near else chosen).points, atol=1e-3)
@@ -351,8 +351,8 @@ def test_detected_damage_is_healed_and_intact_sketches_come_back(tiny_run):
     model = gra2seq.load(tiny_run)
     down = [[(x, 0), (x + 20, 255)] for x in range(10, 250, 23)]
     across = [[(0, y), (255, y - 15)] for y in range(20, 250, 27)]
-    damaged = lose(Sketch.from_strokes([*down, *across]), Region.of_boxes([(100, 60, 80, 90)])).visible
-    intact = Sketch.from_strokes([[(0, 0), (100, 0), (100, 100), (0, 100), (0, 0)]])
+    damaged = lose(Sketch.from_polylines([*down, *across]), Region.of_boxes([(100, 60, 80, 90)])).visible
+    intact = Sketch.from_polylines([[(0, 0), (100, 0), (100, 100), (0, 100), (0, 0)]])
     healed = model.heal([intact, damaged], holes="detect", infill=4, samples=2)
     assert [one is intact for one in healed] == [True, True, False, False]
     for one in healed[2:]:
@@ -360,3 +360,17 @@ def test_detected_damage_is_healed_and_intact_sketches_come_back(tiny_run):
     assert model.heal(intact, holes="detect") is intact
     with pytest.raises(UserError, match="is not known"):
         model.heal(intact, holes="everywhere")
+
+
+def test_one_code_gives_one_drawing_and_damage_is_taken_like_a_sketch(tiny_run):
+    model, (sketch, other) = gra2seq.load(tiny_run), doodles(2, seed=1)
+    codes, damage = model.encode([sketch, other]), Damage.none(sketch)
+    assert model.draw(codes[0], seed=1) == model.draw(codes[:1], seed=1)[0]
+    assert isinstance(model.draw(codes[:1]), list)
+    for use in (model.redraw, model.heal, model.complete):
+        assert use(damage, seed=1) == use(sketch, seed=1)
+        assert len(use(sketch, samples=2)) == 2
+        with pytest.raises(UserError, match="samples=0"):
+            use(sketch, samples=0)
+    graphs = model.graph([sketch, damage])
+    assert [len(graph) for graph in graphs] == [len(model.graph(sketch))] * 2

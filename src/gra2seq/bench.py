@@ -133,7 +133,7 @@ def encoder_difference(cnn: PatchCNN, sketches: list[Sketch], fast: bool = True)
     """Largest difference from plain convolutions in double precision, of the features and of every gradient.
 
     Relative to the largest entry of each. Double precision, because plain convolutions in single precision are
-    themselves further from the truth than the distinct blocks are (`fast=False` tells how far).
+    themselves further from the truth than the distinct blocks are (`fast=False` measures how far).
     """
     pixels = _pixels(sketches)
     features = cnn(PatchView()(_seen(sketches)).blocks) if fast else cnn.plain(pixels)
@@ -299,8 +299,8 @@ def drawing(sketches: list[Sketch]) -> dict[str, float]:
     model = untrained(parse_config({"preset": "paper"}))
     codes = generator(0).standard_normal((len(sketches), model.preparation.code)).astype(np.float32)
     lengths = np.array([len(sketch) for sketch in sketches])
-    model.draw(codes[:8], lengths=lengths[:8])
-    seconds = float(np.median([_seconds(lambda: model.draw(codes, lengths=lengths)) for _ in range(3)]))
+    model.draw_codes(codes[:8], lengths=lengths[:8])
+    seconds = float(np.median([_seconds(lambda: model.draw_codes(codes, lengths=lengths)) for _ in range(3)]))
     return {"sketches_per_second": len(sketches) / seconds, "batch": float(len(sketches))}
 
 

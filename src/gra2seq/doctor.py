@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from gra2seq.data.datasets import default_cache
+from gra2seq.data.cache import default_cache
 from gra2seq.data.doodles import doodle
 from gra2seq.data.views import PatchView, Seen
 from gra2seq.folder import load

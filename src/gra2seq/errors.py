@@ -15,6 +15,13 @@ class UserError(Exception):
 
     Messages quote names and contents of files that others made: they are made printable and short here, so that they
     are safe wherever they end up.
+
+    >>> import gra2seq
+    >>> try:
+    ...     gra2seq.read("nowhere.svg")
+    ... except gra2seq.UserError as error:
+    ...     print("cannot go on:", "nowhere.svg" in str(error))
+    cannot go on: True
     """
 
     def __init__(self, message: object) -> None:

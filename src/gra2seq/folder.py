@@ -13,9 +13,7 @@ import torch
 from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
 from gra2seq.errors import UserError
 from gra2seq.model import Model
-from gra2seq.models.registry import build, build_network, preparation_of
-from gra2seq.system.atomic_files import atomic_folder
-from gra2seq.training.checkpoint import (
+from gra2seq.models.model_files import (
     CONFIG,
     LAST,
     WEIGHTS,
@@ -23,9 +21,11 @@ from gra2seq.training.checkpoint import (
     read_json,
     read_progress,
     save_weights,
+    scale_of,
     write_json,
 )
-from gra2seq.training.manifest import scale_of
+from gra2seq.models.registry import build, build_network, preparation_of
+from gra2seq.system.atomic_files import atomic_folder
 
 PACKAGE = "package"  # name of the model in the package
 CARD = "README.md"
@@ -51,6 +51,10 @@ def load(path: str | Path | None = None, device: str = "cpu", *, modules: bool =
 
     Nothing in it can run: safetensors and JSON only. If its configuration names Python modules that register its parts,
     these must be imported already; with `modules` they are imported now, which runs them.
+
+    >>> import gra2seq
+    >>> len(gra2seq.load().categories)
+    345
     """
     path = model_folder(path)
     _check_device(device)

@@ -72,7 +72,7 @@ def test_shares_of_processes_make_up_the_global_batch():
         steps(Share(0, 5))[0]
 
 
-def test_random_numbers_of_a_sketch_do_not_depend_on_its_company():
+def test_random_numbers_of_a_sketch_do_not_depend_on_its_batch():
     """Not even on how long the longest sketch of the batch is."""
     short, long = sorted(SKETCHES, key=len)[:: len(SKETCHES) - 1]
     for name, key in (("sketch-healer-2", "gumbel"), ("sp-gra2seq", "prefix_draws")):
@@ -84,7 +84,7 @@ def test_random_numbers_of_a_sketch_do_not_depend_on_its_company():
         assert torch.equal(together.noise[0], alone.noise[0])
 
 
-def test_every_sketch_comes_once_an_epoch_in_random_company():
+def test_every_sketch_comes_once_an_epoch_in_random_batches():
     """Batches of similar length would tell each other their length through batch norm."""
     lengths = np.random.default_rng(0).integers(5, 200, 6400)
     schedule = Schedule(6400, 64, 0)
@@ -187,7 +187,7 @@ def test_with_prefix_noise_each_row_still_leads_to_the_true_next_point(more):
 
 def test_prefix_noise_forgets_and_has_a_size_of_its_own_for_each_sketch():
     noisy, plain = (preparation_of(tiny(prefix_noise=noise), 1.0) for noise in (10.0, 0.0))
-    long = [Sketch.from_strokes([np.cumsum(np.ones((600, 2)), axis=0)])] * 60
+    long = [Sketch.from_polylines([np.cumsum(np.ones((600, 2)), axis=0)])] * 60
     ours, twin = (prepare_training(long, how, SEEDS).targets for how in (noisy, plain))
     off = (walk(ours)[0] - walk(twin)[0])[:, 1:600].numpy()  # (60, 599, 2)
     sizes = off.std(axis=(1, 2))
@@ -268,7 +268,7 @@ def test_in_use_there_is_neither_randomness_nor_a_target():
 @pytest.mark.parametrize("points", [[[5, 5]], [[5, 5], [5, 5], [5, 5]]])
 def test_a_sketch_without_extent_is_prepared(points):
     batch = prepare_training(
-        [Sketch.from_strokes([points]), SKETCHES[0]], replace(PREPARATION, damage=INTACT), SEEDS[:2]
+        [Sketch.from_polylines([points]), SKETCHES[0]], replace(PREPARATION, damage=INTACT), SEEDS[:2]
     )
     assert batch.views["patches"].valid[0].sum() == 1
     assert batch.targets.rows.isfinite().all()

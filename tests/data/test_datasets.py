@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 
 from gra2seq.data import datasets
-from gra2seq.data.datasets import NAMED, Dataset, hashed_split, open_dataset, open_store, with_splits
+from gra2seq.data.cache import default_cache
+from gra2seq.data.datasets import NAMED, Dataset, open_dataset, open_store
 from gra2seq.data.doodles import CATEGORIES, doodle, doodles
+from gra2seq.data.splits import hashed_split, with_splits
 from gra2seq.data.store import Store
 from gra2seq.data.store_writer import write_store
 from gra2seq.errors import UserError
 from gra2seq.formats import files
 from gra2seq.formats.record import Record
-from gra2seq.sketch.strokes import Sketch, to_stroke3
+from gra2seq.sketch.strokes import Sketch
 
 SPLIT_OF = ("train", "train", "valid", "test", "test")
 
@@ -158,7 +160,7 @@ def test_scale_is_that_of_the_chosen_train_drawings(tmp_path: Path) -> None:
     records = [*some("cat"), *some("pig", 50)]
     dataset = open_dataset(write_store(tmp_path / "a.store", records).path, categories=["cat"])
     offsets = [
-        to_stroke3(sketch)[1:, :2].ravel() * 255 / (max(sketch.box[2:]) or 255)
+        sketch.to_stroke3()[1:, :2].ravel() * 255 / (max(sketch.box[2:]) or 255)
         for split, sketch in records[:10]
         if split == "train"
     ]
@@ -220,7 +222,7 @@ def test_the_cache_has_a_usual_place(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert open_dataset("doodles:5").store.path.parent == tmp_path / "xdg" / "gra2seq"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert datasets.default_cache() == tmp_path / "home" / ".cache" / "gra2seq"
+    assert default_cache() == tmp_path / "home" / ".cache" / "gra2seq"
 
 
 def _open(source: str, cache: Path) -> str:

@@ -118,7 +118,7 @@ def test_spaces_in_the_address(server: Server, tmp_path: Path) -> None:
     assert server.seen[0][0] == "/sketches/The%20Great%20Wall%20of%20China.npz"
 
 
-def test_a_atomic_write_is_left_alone_and_one_of_another_size_is_replaced(server: Server, tmp_path: Path) -> None:
+def test_complete_file_is_kept_and_one_of_another_size_is_replaced(server: Server, tmp_path: Path) -> None:
     before = fetch(server, tmp_path).stat().st_mtime_ns
     assert fetch(server, tmp_path).stat().st_mtime_ns == before
     server.files["/sketches/cat.npz"] = CONTENT + b"more"

@@ -14,7 +14,7 @@ from gra2seq.data.store_writer import write_store
 from gra2seq.errors import UserError
 from gra2seq.formats import files
 from gra2seq.formats.record import Record
-from gra2seq.sketch.strokes import Sketch, to_stroke3
+from gra2seq.sketch.strokes import Sketch
 
 
 def some(count: int = 30) -> list[Record]:
@@ -43,7 +43,7 @@ def test_counts(tmp_path: Path) -> None:
     assert found["points"]["p95"] == np.quantile(points, 0.95, method="inverted_cdf")
     assert found["strokes"]["mean"] == pytest.approx(np.mean([len(sketch.lengths) for _, sketch in records]))
     assert found["duplicates"] == 0
-    offsets = [to_stroke3(sketch)[1:, :2].ravel() for split, sketch in records if split == "train"]
+    offsets = [sketch.to_stroke3()[1:, :2].ravel() for split, sketch in records if split == "train"]
     assert found["scale"] == pytest.approx(np.concatenate(offsets).std(), rel=1e-5)
     json.dumps(found)
     words = in_words(found)

@@ -26,7 +26,7 @@ from gra2seq.data.store_format import (
 from gra2seq.data.store_writer import BUFFER_SKETCHES, write_store
 from gra2seq.errors import UserError, unknown_name
 from gra2seq.formats.record import Record
-from gra2seq.sketch.strokes import Sketch, to_stroke3
+from gra2seq.sketch.strokes import Sketch
 
 
 def scribble(number: int, *, whole: bool = True, category: str = "cat", parts: bool = False) -> Sketch:
@@ -135,9 +135,9 @@ def test_scale_is_sketch_rnns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("gra2seq.data.offset_scale.BLOCK_SKETCHES", 3)  # the sum goes over several blocks
     records = mixed(40)
     store = write_store(tmp_path / "a.store", records)
-    train = np.concatenate([to_stroke3(sketch)[1:, :2].ravel() for split, sketch in records if split == "train"])
+    train = np.concatenate([sketch.to_stroke3()[1:, :2].ravel() for split, sketch in records if split == "train"])
     assert store.scale == pytest.approx(np.std(train.astype(np.float64)), rel=1e-9)
-    some = np.concatenate([to_stroke3(records[n][1])[1:, :2].ravel() for n in (30, 2, 7)])
+    some = np.concatenate([records[n][1].to_stroke3()[1:, :2].ravel() for n in (30, 2, 7)])
     assert store.offset_scale(np.array([30, 2, 7])) == pytest.approx(np.std(some.astype(np.float64)), rel=1e-9)
 
 
@@ -145,7 +145,7 @@ def test_scale_without_train_or_movement(tmp_path: Path) -> None:
     dot = Sketch(np.array([[3, 4]]), np.array([1]))
     assert write_store(tmp_path / "dot.store", [("train", dot)]).scale == 1.0
     only_test = [("test", sketch) for _, sketch in mixed(5)]
-    every = np.concatenate([to_stroke3(sketch)[1:, :2].ravel() for _, sketch in only_test])
+    every = np.concatenate([sketch.to_stroke3()[1:, :2].ravel() for _, sketch in only_test])
     assert write_store(tmp_path / "test.store", only_test).scale == pytest.approx(every.std(), rel=1e-6)
 
 

@@ -60,7 +60,7 @@ def test_every_kind_has_its_share():
 
 
 def test_rectangles_lie_anywhere_and_have_all_sizes():
-    sketch = Sketch.from_strokes([[[10, 20], [60, 45], [110, 70], [10, 70], [110, 20]]])
+    sketch = Sketch.from_polylines([[[10, 20], [60, 45], [110, 70], [10, 70], [110, 20]]])
     spec = DamageSpec((0, 0), rectangle=1.0)
     boxes = [spec.draw(sketch, generator(i)).lost.boxes for i in range(300)]
     left, top, right, bottom = np.concatenate(boxes).T
@@ -95,8 +95,8 @@ def test_an_eraser_starts_on_the_drawing_and_takes_a_part_of_it():
 
 
 def test_sketches_that_would_be_hidden_wholly_stay_intact():
-    dot = Sketch.from_strokes([[[5, 5]]])
-    line = Sketch.from_strokes([[[x, 0] for x in range(18)]])
+    dot = Sketch.from_polylines([[[5, 5]]])
+    line = Sketch.from_polylines([[[x, 0] for x in range(18)]])
     for sketch in (dot, line):
         for spec in (DamageSpec((0.99999, 0.99999)), DamageSpec(rectangle=1.0), DamageSpec(eraser=1.0)):
             for seed in range(20):

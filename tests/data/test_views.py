@@ -17,7 +17,7 @@ from gra2seq.sketch.strokes import END, UP, Sketch
 from options_by_name import tiny
 
 CANVAS = Canvas()
-ZIGZAG = Sketch.from_strokes([[[x, x % 2] for x in range(201)], [[0, 9], [5, 9]]])  # 50 centres, and one more
+ZIGZAG = Sketch.from_polylines([[[x, x % 2] for x in range(201)], [[0, 9], [5, 9]]])  # 50 centres, and one more
 
 
 def cut(damage, **how):
@@ -48,7 +48,7 @@ def test_centres_may_be_spread_over_the_whole_way():
 
 
 def test_dense_views_have_patches_along_straight_lines():
-    box = Damage.none(Sketch.from_strokes([[[0, 0], [100, 0], [100, 100], [0, 100], [0, 0]]]))
+    box = Damage.none(Sketch.from_polylines([[[0, 0], [100, 0], [100, 100], [0, 100], [0, 0]]]))
     assert len(cut(box)[1]) == 1
     dense = cut(box, dense=True)[1]
     assert len(dense) == 10

@@ -8,12 +8,12 @@ from gra2seq.sketch.distance import distance_to_visible
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import BOX, Sketch
 
-LINE = Damage.none(Sketch.from_strokes([[[-0.5, 0], [0.5, 0]]]))
+LINE = Damage.none(Sketch.from_polylines([[[-0.5, 0], [0.5, 0]]]))
 
 
 def off_by(share):
     """The line, drawn this share of its length beside its place."""
-    return Sketch.from_strokes([[[-BOX / 2, share * BOX], [BOX / 2, share * BOX]]])
+    return Sketch.from_polylines([[[-BOX / 2, share * BOX], [BOX / 2, share * BOX]]])
 
 
 def test_the_nearest_to_the_visible_ink_is_kept():
@@ -55,7 +55,7 @@ def test_without_visible_ink_the_nearest_code_is_kept():
 
 def test_ink_in_the_lost_region_is_not_counted_against_a_drawing():
     lost = Damage(LINE.visible, Region(np.array([[-1.0, 0.2, 1.0, 1.0]])), LINE.frame)
-    with_more = Sketch.from_strokes([*off_by(0.0).strokes, *off_by(0.4).strokes])
+    with_more = Sketch.from_polylines([*off_by(0.0).strokes, *off_by(0.4).strokes])
     for damage, expected in ((lost, 0), (LINE, 1)):
         choice = BestOf(1, 2, [damage], good_enough=0.0)
         choice.add(0, with_more)

@@ -44,7 +44,7 @@ def test_gap_in_a_circle_is_closed(model):
     assert np.abs(np.hypot(*(np.concatenate(new) - 100).T) - 100).max() < 40, "near the circle"
 
 
-def test_same_seed_gives_the_same_drawing_alone_and_in_company(model):
+def test_same_seed_gives_the_same_drawing_in_any_batch(model):
     damages = damaged()
     together = model.heal_damages(damages, infill=4, seed=3)
     alone = model.heal_damages(damages[2:3], infill=4, seed=3)[0]
@@ -104,7 +104,7 @@ def test_drawing_without_a_gap_stays_as_it_is(model):
 
 
 def test_open_ends_are_found_at_the_border_only():
-    sketch = Sketch.from_strokes([[(0, 0), (100, 0)], [(0, 50), (30, 50)]])
+    sketch = Sketch.from_polylines([[(0, 0), (100, 0)], [(0, 50), (30, 50)]])
     damage = lose(sketch, Region.of_boxes([(40, -10, 20, 20)]), frame=(0, 0, 100, 50))
     scene = Scene(damage, damage.visible, 1.0)
     ends = sorted(damage.denormalised(scene.ends).round(3).tolist())

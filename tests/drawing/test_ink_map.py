@@ -34,7 +34,7 @@ def test_every_cell_has_the_distance_to_the_nearest_ink():
         assert abs(found[row, column] / FINE * CELL - nearest) < CELL
 
 
-LINE = Sketch.from_strokes([[[-0.5, -0.4], [0.5, -0.4]]])
+LINE = Sketch.from_polylines([[[-0.5, -0.4], [0.5, -0.4]]])
 
 
 def of_line(*boxes):
@@ -73,7 +73,7 @@ def test_lost_polygons_are_in_the_map():
 
 
 def test_ink_beyond_the_map_lies_at_its_edge():
-    dot = Sketch.from_strokes([[[5.0, -5.0]]])
+    dot = Sketch.from_polylines([[[5.0, -5.0]]])
     found = ink_map(Damage(dot, Region(), UNIT))
     assert found[0, SIDE - 1] == 0
     assert found[SIDE - 1, 0] == 255, "the largest distance it can hold"

@@ -156,7 +156,7 @@ def test_paired_interval_is_narrower_than_an_unpaired_one():
     assert high - low < 0.5 * 2 * 1.96 * np.sqrt(one.var() / 1000 + other.var() / 1000)
 
 
-def test_without_links_every_patch_is_alone():
+def test_without_links_no_patch_has_a_neighbour():
     valid = torch.tensor([[True, True, False]])
     adjacency = LINKS["none"](Nodes(torch.randn(1, 3, 4), valid, torch.rand(1, 3, 2)))
     assert adjacency.tolist() == [[[1, 0, 0], [0, 1, 0], [0, 0, 0]]]

@@ -286,7 +286,7 @@ def test_new_option_changes_the_digest_only_if_it_is_used(monkeypatch):
     ],
     ids=str,
 )
-def test_digest_tells_other_terms_apart(compared, changes, terms, draw):
+def test_digest_differs_for_other_terms(compared, changes, terms, draw):
     _, found, folder, _ = compared
     chosen = {"sketch-lattice": config("sketch-lattice", folder / "sketch-lattice", **changes)}
     own = digest(chosen, replace(Terms(masks=[0.0, 0.3]), **terms), draw)
@@ -338,7 +338,7 @@ def test_trainings_at_once_give_the_same_rows_and_fail_one_by_one(compared, tmp_
     assert found[2].rows == by_name["sketch-lattice"].rows
 
 
-def test_compare_draws_guided_if_told_so(compared):
+def test_compare_draws_guided_with_the_option(compared):
     _, _, folder, _ = compared
     (found,) = compare(in_folder(folder), ["sketch-lattice"], Terms(masks=[0.0]), draw="guided")
     assert {(row["sees"], row["best_of"]) for row in found.rows} == {("guided", 3)}

@@ -58,7 +58,7 @@ def test_large_sheet_continues_in_further_rows(data, model, tmp_path):
 
 def test_empty_drawing_leaves_its_cell_blank(data, model, tmp_path, monkeypatch):
     dot = Sketch(np.zeros((1, 2), np.float32), np.array([1]))
-    monkeypatch.setattr(type(model), "draw", lambda _, codes, **__: [dot] * len(codes))
+    monkeypatch.setattr(type(model), "draw_codes", lambda _, codes, **__: [dot] * len(codes))
     _, svg = write_galleries(model, data, tmp_path, "g", Terms(masks=[0.1]), size=2)
     sketches = [data.store[int(i)] for i in data.test[spread(len(data.test), 2)]]
     assert len(read_svg(svg.read_bytes()).lengths) == sum(len(sketch.lengths) for sketch in sketches)

@@ -64,8 +64,8 @@ def test_stopped_evaluation_draws_only_what_is_missing(data, model, tmp_path, mo
     kept[0].unlink()
     kept[1].write_bytes(b"cut")
     drawn = []
-    draw = type(model).draw
-    monkeypatch.setattr(type(model), "draw", lambda self, *a, **k: drawn.append(1) or draw(self, *a, **k))
+    draw = type(model).draw_codes
+    monkeypatch.setattr(type(model), "draw_codes", lambda self, *a, **k: drawn.append(1) or draw(self, *a, **k))
     assert evaluate(model, data, name="m", masks=[0.0, 0.3], seeds=[0, 1], folder=tmp_path / "a") == whole
     assert len(drawn) == 2, "only what was missing or damaged is drawn again"
     assert Judged.load(kept[1]) is not None

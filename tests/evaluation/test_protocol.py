@@ -50,7 +50,7 @@ def test_rows_equal_those_of_a_slow_twin(data, model, judge, monkeypatch):
 
     monkeypatch.setattr(protocol, "BATCH", 7)
     monkeypatch.setattr(protocol, "STREAM", 16)
-    monkeypatch.setattr(type(model), "draw", draw)
+    monkeypatch.setattr(type(model), "draw_codes", draw)
     (row,) = evaluate(model, data, name="m", masks=[0.3], seeds=[4], judge=judge)
     codes = np.concatenate([part for part, _ in asked])
     assert np.allclose(codes, model.encode(damages), atol=1e-5)
@@ -161,7 +161,7 @@ def test_drawing_modes(keep):
 
 def test_drawings_equal_to_the_originals_have_ret_1_and_chamfer_0(data, model, monkeypatch):
     sketches = [data.store[int(i)] for i in data.test]
-    monkeypatch.setattr(type(model), "draw", lambda *_, first, **__: [sketches[number] for number in first])
+    monkeypatch.setattr(type(model), "draw_codes", lambda *_, first, **__: [sketches[number] for number in first])
     monkeypatch.setattr(type(model), "place", lambda _, drawn, *__: drawn)
     for direction in ("redrawn", "original"):
         (row,) = evaluate(model, data, name="m", masks=[0.0], direction=direction)
@@ -172,7 +172,7 @@ def test_drawings_equal_to_the_originals_have_ret_1_and_chamfer_0(data, model, m
 
 def test_empty_drawings_count_as_misses(data, model, judge, monkeypatch):
     dot = Sketch(np.zeros((1, 2), np.float32), np.array([1]))
-    monkeypatch.setattr(type(model), "draw", lambda _, codes, **__: [dot] * len(codes))
+    monkeypatch.setattr(type(model), "draw_codes", lambda _, codes, **__: [dot] * len(codes))
     (row,) = evaluate(model, data, name="m", masks=[0.0], judge=judge)
     assert row["ret"] == {"1": 0.0, "10": 0.0, "50": 0.0}
     assert row["rec"] == 0.0
@@ -220,8 +220,8 @@ def test_top_k_larger_than_the_gallery_misses_empty_drawings_only(data, model, m
     assert row["gallery"] == 8
     assert row["ret"]["10"] == row["ret"]["50"] == 1 - row["empty"] / 8
     dot = Sketch(np.zeros((1, 2), np.float32), np.array([1]))
-    draw = type(model).draw
-    monkeypatch.setattr(type(model), "draw", lambda self, codes, **k: [dot, *draw(self, codes, **k)[1:]])
+    draw = type(model).draw_codes
+    monkeypatch.setattr(type(model), "draw_codes", lambda self, codes, **k: [dot, *draw(self, codes, **k)[1:]])
     (row,) = evaluate(model, few, name="m", masks=[0.0])
     assert row["empty"] >= 1
     assert row["ret"]["50"] == 1 - row["empty"] / 8

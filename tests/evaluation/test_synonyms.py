@@ -65,7 +65,7 @@ def test_parts_equal_counting_pixels(number):
 def test_part_with_most_ink_is_that_of_the_patch():
     """A dot's patch that is crossed by a long line shows the line; far from it the dot shows itself."""
     line, near, far = [(0, 0), (100, 0)], [(50, 3)], [(50, 100)]
-    sketch = Sketch.from_strokes([line, near, far], parts=("line", "dot", "dot"))
+    sketch = Sketch.from_polylines([line, near, far], parts=("line", "dot", "dot"))
     assert patch_parts(sketch, centres_of(sketch), CANVAS) == ("line", "line", "dot")
 
 
@@ -185,9 +185,9 @@ def test_rows_of_categories_add_up_to_the_row_of_all(model):
 @pytest.fixture(scope="module")
 def mixed():
     """Doodles, a dot, a sketch of one part, and one with parts at the very edge of the canvas."""
-    dot = Sketch.from_strokes([[(3, 3)]], category="dot", parts=("dot",))
-    same = Sketch.from_strokes([[(0, 0), (9, 9)], [(9, 0), (0, 9)]], category="cross", parts=("bar", "bar"))
-    corners = Sketch.from_strokes([[(0, 0)], [(0, 99), (99, 99)], [(99, 0)]], category="cross", parts=("a", "b", "a"))
+    dot = Sketch.from_polylines([[(3, 3)]], category="dot", parts=("dot",))
+    same = Sketch.from_polylines([[(0, 0), (9, 9)], [(9, 0), (0, 9)]], category="cross", parts=("bar", "bar"))
+    corners = Sketch.from_polylines([[(0, 0)], [(0, 99), (99, 99)], [(99, 0)]], category="cross", parts=("a", "b", "a"))
     return [dot, *SKETCHES[:5], same, corners]
 
 

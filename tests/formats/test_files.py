@@ -15,8 +15,8 @@ from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch
 from sketch.some_sketches import ANY, WHOLE, assert_same, calm, sketches
 
-CAT = Sketch.from_strokes([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
-PLAIN = Sketch.from_strokes([[(0, 0), (255, 10)], [(3, 4), (5, 6), (9, 9)]])
+CAT = Sketch.from_polylines([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
+PLAIN = Sketch.from_polylines([[(0, 0), (255, 10)], [(3, 4), (5, 6), (9, 9)]])
 
 
 def lines(path: Path, *texts: str) -> Path:

@@ -46,8 +46,8 @@ def test_gif_goes_there_and_back_and_holds_the_ends(tmp_path):
 
 
 def test_drawings_keep_their_places_to_each_other(tmp_path):
-    small = Sketch.from_strokes([[[0, 0], [10, 10]]])
-    large = Sketch.from_strokes([[[0, 0], [100, 100]]])
+    small = Sketch.from_polylines([[[0, 0], [10, 10]]])
+    large = Sketch.from_polylines([[[0, 0], [100, 100]]])
     (path,) = write_film(tmp_path / "film.svg", [small, large])
     ends = [
         float(re.findall(r"[\d.]+", one.get("d"))[-1])

@@ -49,7 +49,7 @@ def test_a_call_without_end_is_killed(path: Path) -> None:
     assert not result.within_limits
 
 
-def test_raw_exceptions_are_told_from_user_errors(path: Path) -> None:
+def test_raw_exceptions_are_distinguished_from_user_errors(path: Path) -> None:
     assert run_limited("formats.test_limits:fail", path).message == "KeyError: 'raw'"
     result = run_limited("gra2seq.formats.files:read", path)
     assert result.outcome == "refused"

@@ -9,8 +9,8 @@ from gra2seq.formats.files import check_target, write
 from gra2seq.formats.motion import FRAME_SECONDS, MotionCell, timelines, write_motion
 from gra2seq.sketch.strokes import Sketch
 
-TWO = Sketch.from_strokes([[(0, 0), (100, 0)], [(0, 100), (100, 100)]])
-SIDE = Sketch.from_strokes([[(0, 0), (0, 100)]])
+TWO = Sketch.from_polylines([[(0, 0), (100, 0)], [(0, 100), (100, 100)]])
+SIDE = Sketch.from_polylines([[(0, 0), (0, 100)]])
 
 
 def frames(path):
@@ -61,7 +61,7 @@ def test_animated_svg_has_grey_lines_and_keyframes(tmp_path):
 
 
 def test_new_lines_are_drawn_at_the_pace_of_the_whole_drawing():
-    dash = Sketch.from_strokes([[(0, 0), (10, 0)]])
+    dash = Sketch.from_polylines([[(0, 0), (10, 0)]])
     alone, beside = timelines([MotionCell(dash), MotionCell(dash, SIDE)])
     assert beside[0] == 0
     assert beside[-1] < alone[-1] / 2

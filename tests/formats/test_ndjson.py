@@ -13,7 +13,7 @@ from gra2seq.formats.files import read, read_records, write
 from gra2seq.sketch.strokes import Sketch
 from sketch.some_sketches import assert_same
 
-CAT = Sketch.from_strokes([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
+CAT = Sketch.from_polylines([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
 
 
 def lines(path: Path, *texts: str) -> Path:

@@ -19,10 +19,10 @@ from gra2seq.formats import npz
 from gra2seq.formats.npz import SPLITS, write_npz
 from gra2seq.formats.opening import Limits
 from gra2seq.formats.safe_pickle import PickledArrays
-from gra2seq.sketch.strokes import Sketch, to_stroke3
+from gra2seq.sketch.strokes import Sketch
 from sketch.some_sketches import ANY, WHOLE, assert_same, calm, sketches
 
-CAT = Sketch.from_strokes([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
+CAT = Sketch.from_polylines([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
 
 
 def objects(*arrays: Any) -> np.ndarray:
@@ -75,7 +75,7 @@ def test_sketch_rnn_reads_what_is_written(tmp_path: Path) -> None:
     with np.load(tmp_path / "cat.npz", allow_pickle=True, encoding="latin1") as file:
         assert file["train"].shape == (2,)
         assert file["train"][0].dtype == np.int16
-        np.testing.assert_array_equal(file["train"][1], to_stroke3(CAT))
+        np.testing.assert_array_equal(file["train"][1], CAT.to_stroke3())
         assert len(file["test"]) == 0
 
 
@@ -97,7 +97,7 @@ def test_other_split_names_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("protocol", [2, 3, 4])
 def test_every_number_type_order_and_protocol_is_read(tmp_path: Path, dtype: str, order: str, protocol: int) -> None:
-    rows = np.array(to_stroke3(CAT), dtype, order=order)  # type: ignore[call-overload]
+    rows = np.array(CAT.to_stroke3(), dtype, order=order)  # type: ignore[call-overload]
     path = archive(tmp_path / "sketchrnn_cat.full.npz", pickle.dumps(objects(rows), protocol))
     (sketch,) = read_npz(path)["train"]
     assert_same(sketch, CAT, names=False)
@@ -105,7 +105,7 @@ def test_every_number_type_order_and_protocol_is_read(tmp_path: Path, dtype: str
 
 
 def test_pickles_of_numpy_1_are_read(tmp_path: Path) -> None:
-    data = pickle.dumps(objects(to_stroke3(CAT)), 2).replace(b"numpy._core", b"numpy.core")
+    data = pickle.dumps(objects(CAT.to_stroke3()), 2).replace(b"numpy._core", b"numpy.core")
     assert_same(read_npz(archive(tmp_path / "a.npz", data))["train"][0], CAT, names=False)
 
 
@@ -118,16 +118,16 @@ def test_pickles_of_python_2_are_read(tmp_path: Path) -> None:
         return made + b"(K\x01" + shape + kind + b"tb\x89" + data + b"tb"
 
     size = b"NNN" + b"J\xff\xff\xff\xff" * 2 + b"K"
-    rows = to_stroke3(CAT).astype("<i2").tobytes()
+    rows = CAT.to_stroke3().astype("<i2").tobytes()
     inner = array(b"K\x03K\x03\x86", b"U\x02i2(<" + size + b"\x00", b"U" + bytes([len(rows)]) + rows)
     outer = b"\x80\x02" + array(b"K\x01\x85", b"U\x02O8(|" + size + b"?", b"]" + inner + b"a") + b"."
-    assert pickle.loads(outer, encoding="latin1")[0].tolist() == to_stroke3(CAT).tolist()
+    assert pickle.loads(outer, encoding="latin1")[0].tolist() == CAT.to_stroke3().tolist()
     path = archive(tmp_path / "old.npz", outer, shape="(1L,)")
     assert_same(read_npz(path)["train"][0], CAT, names=False)
 
 
 def test_a_plain_array_of_equally_long_drawings_is_read(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", train=np.stack([to_stroke3(CAT)] * 2))
+    np.savez(tmp_path / "a.npz", train=np.stack([CAT.to_stroke3()] * 2))
     assert len(read_npz(tmp_path / "a.npz")["train"]) == 2
 
 
@@ -136,7 +136,7 @@ def test_arrays_of_other_names_are_not_opened(tmp_path: Path) -> None:
         def __reduce__(self) -> tuple[Any, ...]:
             return os.mkdir, (str(tmp_path / "ran"),)
 
-    np.savez(tmp_path / "a.npz", train=objects(to_stroke3(CAT)), other=objects(Evil()))
+    np.savez(tmp_path / "a.npz", train=objects(CAT.to_stroke3()), other=objects(Evil()))
     assert len(read_npz(tmp_path / "a.npz")["train"]) == 1
     assert not (tmp_path / "ran").exists()
 
@@ -162,7 +162,7 @@ def test_a_hostile_file_is_refused_and_nothing_runs(tmp_path: Path, protocol: in
         (os.mkdir, trace),
     ):
         call = Call(function, str(argument))
-        evil = pickle.dumps(objects(to_stroke3(CAT), call) if inside else call, protocol)
+        evil = pickle.dumps(objects(CAT.to_stroke3(), call) if inside else call, protocol)
         path = archive(tmp_path / "evil.npz", evil)
         name = rf"(posix|nt|builtins|__builtin__)\.{function.__name__}"
         with pytest.raises(

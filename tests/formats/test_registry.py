@@ -18,14 +18,14 @@ from gra2seq.formats.record import Record
 from gra2seq.formats.registry import FORMATS, register_format
 from gra2seq.sketch.strokes import Sketch
 
-LINE = Sketch.from_strokes([[(0, 0), (30, 40)], [(5, 5)]])
+LINE = Sketch.from_polylines([[(0, 0), (30, 40)], [(5, 5)]])
 
 
 def read_pairs(path: Path) -> Iterator[Sketch | Record]:
     for line in path.read_text().splitlines():
         split, *values = line.split()
         numbers = list(map(float, values))
-        sketch = Sketch.from_strokes([list(zip(numbers[::2], numbers[1::2], strict=True))])
+        sketch = Sketch.from_polylines([list(zip(numbers[::2], numbers[1::2], strict=True))])
         yield Record(split, sketch) if split != "-" else sketch
 
 
@@ -101,7 +101,7 @@ def test_pictures_are_read_by_their_suffix(tmp_path: Path, suffix: str) -> None:
 
     from gra2seq.sketch.render import render
 
-    corner = Sketch.from_strokes([[(0, 0), (100, 0), (100, 100)]])
+    corner = Sketch.from_polylines([[(0, 0), (100, 0), (100, 100)]])
     cv2.imwrite(str(tmp_path / f"a{suffix}"), render(corner, 256))
     (sketch,) = gra2seq.read(tmp_path / f"a{suffix}")
     assert len(sketch) >= 3

@@ -62,7 +62,7 @@ def test_crossing_lines_become_two_strokes_straight_through(width, angle):
     lean = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))]) * 100
     lines = [[(28, 128), (228, 128)], [128 - lean, 128 + lean]]
     sketch = traced(drawn(*lines, width=width))
-    truth = Sketch.from_strokes([np.array(line, np.float64) for line in lines])
+    truth = Sketch.from_polylines([np.array(line, np.float64) for line in lines])
     assert has_strokes(sketch, lines)
     assert chamfer([sketch], [truth])[0] < 0.01
 

@@ -16,7 +16,7 @@ from gra2seq.formats import files, npz
 from gra2seq.formats.files import check_target, read, write
 from gra2seq.sketch.strokes import Sketch
 
-CAT = Sketch.from_strokes([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7")
+CAT = Sketch.from_polylines([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7")
 
 
 # Several files: all or none
@@ -47,7 +47,7 @@ import os, signal, sys, time
 from gra2seq.formats.files import write
 from gra2seq.sketch.strokes import Sketch
 
-line = Sketch.from_strokes([[(0, 0), (n, 7)] for n in range(1, 50)])
+line = Sketch.from_polylines([[(0, 0), (n, 7)] for n in range(1, 50)])
 
 def start(name):
     child = os.fork()

@@ -88,7 +88,7 @@ def load_model(path: Path) -> None:
 def store_files() -> dict[str, bytes]:
     """Content of the files of a small store, by name."""
     sketches = [
-        Sketch.from_strokes([[(0, 0), (9, number)], [(4, 4)]], category=name, key=f"{number}é", parts=("ear", "eye"))
+        Sketch.from_polylines([[(0, 0), (9, number)], [(4, 4)]], category=name, key=f"{number}é", parts=("ear", "eye"))
         for number, name in enumerate(("cat", "pig", "cat", "bus"))
     ]
     records = [Record(split, sketch) for split, sketch in zip(("train", "valid", "test", ""), sketches, strict=True)]

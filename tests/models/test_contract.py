@@ -13,12 +13,12 @@ from gra2seq.data.batches import Targets, prepare_training
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.model import untrained
+from gra2seq.models.model_files import load_weights, save_weights
 from gra2seq.models.registry import MODELS, build, preparation_of
 from gra2seq.sketch.centres import centre_points
 from gra2seq.sketch.damage import Damage, mask
 from gra2seq.sketch.distance import distance_to_visible
 from gra2seq.sketch.strokes import BOX, Sketch
-from gra2seq.training.checkpoint import load_weights, save_weights
 
 SKETCHES = list(doodles(8, seed=2))
 CASES = [
@@ -62,7 +62,7 @@ def test_every_parameter_has_a_gradient_and_terms_are_finite(name, variant):
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES, ids=str)
-def test_use_is_the_same_twice_and_alone_and_in_company(name, variant):
+def test_encoding_is_repeatable_and_does_not_depend_on_the_batch(name, variant):
     model = untrained(tiny(name, **variant))
     codes = model.encode(SKETCHES)
     assert codes.shape == (8, 16)
@@ -132,14 +132,14 @@ def test_a_masked_patch_is_not_seen(name):
     """What lies under a masked patch has no influence on the code; what lies elsewhere has."""
     model = untrained(tiny(name))
     frame = [[0, 0], [1000, 0], [1000, 1000]]
-    hidden = [Sketch.from_strokes([frame, [[10, 990], [10 + d, 985 - d], [20, 999 - d]]]) for d in (0, 90)]
+    hidden = [Sketch.from_polylines([frame, [[10, 990], [10 + d, 985 - d], [20, 999 - d]]]) for d in (0, 90)]
     noise = np.full(8, 0.9)
     noise[1] = 0.0  # centres: start of the frame, start of the scribble
     seen = [model.encode([sketch])[0] for sketch in hidden]
     unseen = [model.encode([mask(sketch, noise, 0.5)])[0] for sketch in hidden]
     assert np.abs(seen[0] - seen[1]).max() > 0
     assert (unseen[0] == unseen[1]).all()
-    elsewhere = Sketch.from_strokes([[[0, 0], [1000, 400], [1000, 1000]], [[10, 990], [10, 985], [20, 999]]])
+    elsewhere = Sketch.from_polylines([[[0, 0], [1000, 400], [1000, 1000]], [[10, 990], [10, 985], [20, 999]]])
     other = model.encode([mask(elsewhere, noise, 0.5)])[0]
     assert np.abs(other - unseen[0]).max() > 0, "a mask does not hide the rest"
 

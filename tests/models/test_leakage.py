@@ -204,12 +204,12 @@ def scribble(sketch, region, random):
         points = start + random.normal(0, 0.02 * max(sketch.box[2:]), (random.integers(1, 9), 2))
         if not _visible(points, region):
             strokes.insert(random.integers(0, len(strokes) + 1), points.astype(np.float32))
-    return Sketch.from_strokes(strokes, category=sketch.category, key=sketch.key)
+    return Sketch.from_polylines(strokes, category=sketch.category, key=sketch.key)
 
 
 def _visible(points, region):
     """Whether any of the lines between the points is outside of the region or near to its border."""
-    line = Sketch.from_strokes([points])
+    line = Sketch.from_polylines([points])
     near = region.distance(line.points.astype(float)).min() < 1e-3 * region.tolerance / 1e-6
     return near or bool(list(pieces(line, region)))
 
@@ -327,6 +327,6 @@ def test_a_hole_over_all_of_the_drawing_is_refused(call):
 
 
 def test_masks_that_hide_everything_are_refused():
-    line = Sketch.from_strokes([[[x, 0] for x in range(18)]])
+    line = Sketch.from_polylines([[[x, 0] for x in range(18)]])
     with pytest.raises(UserError, match=r"masks with probability 1.* hide all of the sketch: lower it"):
         model_of("sp-gra2seq").heal(line, mask_prob=1.0)

@@ -46,7 +46,7 @@ def test_a_lattice_patch_does_not_show_what_was_wiped():
     scribbles = [[[60, 940], [62, 935], [70, 940]], [[60, 940], [62, 935], [240, 940]]]
     noise = np.full(20, 0.9)
     noise[1] = 0
-    damages = [mask(Sketch.from_strokes([frame, scribble]), noise, 0.5) for scribble in scribbles]
+    damages = [mask(Sketch.from_polylines([frame, scribble]), noise, 0.5) for scribble in scribbles]
     seen = [view.cut(damage, draw(damage, view.canvas)) for damage in damages]
     assert (seen[0][0] == seen[1][0]).all()
     assert seen[0][1].tolist() == seen[1][1].tolist()

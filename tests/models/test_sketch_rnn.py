@@ -6,6 +6,7 @@ import torch
 from systems import SKETCHES, tiny
 
 from gra2seq.model import untrained
+from gra2seq.models.codes import batches_of
 from gra2seq.models.sketch_rnn import KL, KL_FREE, KL_WEIGHT, MAX_ROWS
 from gra2seq.nn.gaussian import standard_kl
 from gra2seq.sketch.damage import Damage
@@ -47,15 +48,14 @@ def test_a_small_kl_is_free():
 
 
 def test_long_strokes_are_read_apart_from_short_ones(monkeypatch):
-    import gra2seq.model
 
-    monkeypatch.setattr(gra2seq.model, "MAX_ROWS", 100)
+    monkeypatch.setattr("gra2seq.models.codes.MAX_ROWS", 100)
     model = untrained(tiny("sketch-rnn"))
     damages = [Damage.none(sketch) for sketch in SKETCHES]
-    batches = list(model._batches(damages))
+    batches = list(batches_of(damages, model.preparation))
     assert sorted(np.concatenate(batches)) == list(range(8))
     assert all(len(part) == 1 or len(part) * max(len(SKETCHES[i]) for i in part) <= 100 for part in batches)
     apart = model.encode(SKETCHES)
-    monkeypatch.setattr(gra2seq.model, "MAX_ROWS", 10**6)
-    assert len(list(model._batches(damages))) == 1
+    monkeypatch.setattr("gra2seq.models.codes.MAX_ROWS", 10**6)
+    assert len(list(batches_of(damages, model.preparation))) == 1
     assert np.allclose(apart, model.encode(SKETCHES), atol=1e-5)

@@ -171,7 +171,7 @@ def test_the_kl_has_a_gradient_through_the_responsibilities():
     assert not torch.allclose(mean.grad, frozen.grad, atol=1e-4)
 
 
-def test_after_the_calm_steps_components_are_put_on_codes_anew():
+def test_components_are_reset_to_codes_after_the_initial_steps():
     """By then one component may have all codes, and the others none to come back to."""
     torch.manual_seed(0)
     mixture, codes = GaussianMixture(5, 2), torch.randn(20, 2)

@@ -113,7 +113,7 @@ def test_rows_behind_the_end_change_nothing_in_the_decoder():
         assert torch.allclose(whole, packed, atol=1e-10)
 
 
-def test_the_stroke_encoder_reads_each_sketch_as_if_alone():
+def test_stroke_encoder_output_does_not_depend_on_the_batch():
     torch.manual_seed(0)
     encoder = StrokeEncoder(7).double()
     rows, count = torch.randn(30, 9, 5).double(), torch.randint(1, 10, (30,))

@@ -20,9 +20,9 @@ def sketches(draw: st.DrawFn, numbers: st.SearchStrategy[float] = ANY, named: bo
     """Up to 5 strokes of up to 8 points, dots and repeated points among them."""
     strokes = draw(st.lists(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=8), min_size=1, max_size=5))
     if not named:
-        return Sketch.from_strokes(strokes)
+        return Sketch.from_polylines(strokes)
     parts = draw(st.none() | st.lists(NAMES.filter(bool), min_size=len(strokes), max_size=len(strokes)))
-    return Sketch.from_strokes(strokes, category=draw(NAMES), key=draw(NAMES), parts=parts or ())
+    return Sketch.from_polylines(strokes, category=draw(NAMES), key=draw(NAMES), parts=parts or ())
 
 
 def assert_same(one: Sketch, other: Sketch, names: bool = True) -> None:

@@ -59,7 +59,7 @@ def test_pictures_for_a_classifier():
     one, other = (picture(sketch, 225, np.random.default_rng(seed)) for seed in (0, 1))
     assert (one != other).any()
     assert (one == picture(sketch, 225, np.random.default_rng(0))).all()
-    assert picture(Sketch.from_strokes([[[3, 3]]]), 225).max() == 255
+    assert picture(Sketch.from_polylines([[[3, 3]]]), 225).max() == 255
 
 
 def test_changed_pictures_stay_in_the_box():

@@ -17,7 +17,7 @@ CANVAS = Canvas()
 
 
 def drawn(*strokes):
-    return draw(Damage.none(Sketch.from_strokes(strokes)), CANVAS)
+    return draw(Damage.none(Sketch.from_polylines(strokes)), CANVAS)
 
 
 def test_sizes_are_the_papers():
@@ -26,7 +26,7 @@ def test_sizes_are_the_papers():
 
 
 def test_longer_side_spans_640_and_the_sketch_is_centred():
-    damage = Damage.none(Sketch.from_strokes([[[10, 10], [30, 20]]]))
+    damage = Damage.none(Sketch.from_polylines([[[10, 10], [30, 20]]]))
     first, last = place(damage.normalised(damage.visible.points), CANVAS)
     assert (last - first).tolist() == [640, 320]
     assert ((first + last) / 2).tolist() == [CANVAS.padded / 2] * 2
@@ -36,7 +36,7 @@ def test_a_frame_gives_scale_and_placement():
     """The left half of a drawing lies where it lies in the whole drawing."""
     left, right = [[0, 0], [40, 100]], [[60, 0], [100, 100]]
     whole = drawn(left, right)
-    half = draw(lose(Sketch.from_strokes([left]), Region(), (0, 0, 100, 100)), CANVAS)
+    half = draw(lose(Sketch.from_polylines([left]), Region(), (0, 0, 100, 100)), CANVAS)
     middle = CANVAS.padded // 2
     assert (half[:, :middle] == whole[:, :middle]).all()
     assert not half[:, middle:].any()
@@ -54,7 +54,7 @@ def test_a_dot_is_drawn(points):
 
 
 def test_no_patch_leaves_the_canvas():
-    square = Damage.none(Sketch.from_strokes([[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]], [[1, 1]]]))
+    square = Damage.none(Sketch.from_polylines([[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]], [[1, 1]]]))
     pixels = draw(square, CANVAS)
     for centre in on_canvas(square.normalised(square.visible.points), CANVAS):
         assert pixels[window(centre, CANVAS)].shape == (256, 256)
@@ -77,7 +77,7 @@ def test_whole_view_is_binary_and_patch_sized():
 
 def test_a_hole_is_blank_and_nothing_else_changes():
     """Also the thick pen of a line that is cut at the border does not reach into the hole."""
-    sketch = Sketch.from_strokes([[[0, 0], [100, 0]], [[0, 100], [100, 100]]])
+    sketch = Sketch.from_polylines([[[0, 0], [100, 0]], [[0, 100], [100, 100]]])
     damage = lose(sketch, Region.of_boxes([(-10, -10, 30, 30)]), sketch.box)
     full, seen = draw(Damage.none(sketch), CANVAS), draw(damage, CANVAS)
     scale, middle = 640 / 100, CANVAS.padded / 2

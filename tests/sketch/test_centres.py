@@ -42,7 +42,7 @@ def test_centres_follow_the_released_rule_for_strokes_of_any_length(lengths):
 @pytest.mark.parametrize(("segments", "centres"), [(0, 1), (1, 1), (3, 1), (4, 1), (5, 2), (8, 2), (9, 3), (12, 3)])
 def test_the_last_point_of_a_stroke_has_no_centre_of_its_own(segments, centres):
     assert SEGMENTS_PER_PATCH == 4
-    line = Sketch.from_strokes([[[x, 0] for x in range(segments + 1)]])
+    line = Sketch.from_polylines([[[x, 0] for x in range(segments + 1)]])
     assert len(centre_points(line)) == centres
 
 
@@ -76,7 +76,7 @@ def test_strokes_that_are_dense_already_stay_as_they_are():
 
 
 def test_a_straight_line_has_patches_along_all_of_it_when_densified():
-    line = Sketch.from_strokes([[[0, 0], [100, 0]]])
+    line = Sketch.from_polylines([[[0, 0], [100, 0]]])
     assert len(centre_points(line)) == 1
     assert centre_points(densified(line, 10.0))[:, 0].tolist() == [0, 40, 80]
 

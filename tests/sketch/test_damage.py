@@ -21,7 +21,7 @@ from gra2seq.sketch.damage import (
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 
-SQUARE = Sketch.from_strokes(
+SQUARE = Sketch.from_polylines(
     [[[0, 0], [100, 0]], [[0, 50], [100, 50]], [[0, 100], [100, 100]]], category="box", key="7", parts=("a", "b", "c")
 )
 
@@ -53,14 +53,14 @@ def test_units_of_the_frame_and_back():
     points = damage.normalised(np.array([[110.0, 45.0], [10.0, 20.0]]))
     assert points.tolist() == [[0, 0], [-0.5, -0.125]]
     assert damage.denormalised(points).tolist() == [[110, 45], [10, 20]]
-    dot = Damage.none(Sketch.from_strokes([[[3, 4]]]))
+    dot = Damage.none(Sketch.from_polylines([[[3, 4]]]))
     assert dot.side == 1.0
     assert dot.normalised(dot.visible.points).tolist() == [[0, 0]]
 
 
 def test_a_frame_is_guessed_from_the_visible_strokes_and_the_region():
     """It grows a share of the way towards where the region sticks out, on each side by itself."""
-    visible = Sketch.from_strokes([[[0, 0], [100, 80]]])
+    visible = Sketch.from_polylines([[[0, 0], [100, 80]]])
     lost = Region.of_boxes([(-10, 30, 60, 70)])
     left, top, width, height = guessed_frame(visible, lost)
     assert (left, top) == (pytest.approx(-10 * OVERHANG), 0)
@@ -121,7 +121,7 @@ def test_masks_take_a_square_of_the_masked_centres_and_give_the_others():
 
 
 def test_masks_are_for_the_first_twenty_centres():
-    zigzag = Sketch.from_strokes([[[x, x % 2] for x in range(201)]])
+    zigzag = Sketch.from_polylines([[[x, x % 2] for x in range(201)]])
     damage = mask(zigzag, np.zeros(20), 0.5)
     assert len(damage.lost.boxes) == 20
     assert len(damage.centres) == 50 - 20
@@ -130,7 +130,7 @@ def test_masks_are_for_the_first_twenty_centres():
 
 def test_masks_that_hide_all_of_a_drawing_are_refused():
     with pytest.raises(UserError, match=r"masks with probability 1\.0 hide all of sketch .*: lower it, or use another"):
-        mask(Sketch.from_strokes([[[x, 0] for x in range(18)]], key="x"), np.zeros(20), 1.0)
+        mask(Sketch.from_polylines([[[x, 0] for x in range(18)]], key="x"), np.zeros(20), 1.0)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.35, 0.6, 0.999, 1.0])
@@ -156,7 +156,7 @@ def test_the_intact_drawing_in_the_frame_of_the_damage():
 
 
 def test_a_square_hole_is_given_in_shares_of_the_drawing():
-    sketch = Sketch.from_strokes([[[10, 20], [110, 70]]])
+    sketch = Sketch.from_polylines([[[10, 20], [110, 70]]])
     assert square_hole(sketch, (0.5, 0.5), (0.4, 0.2)) == (40, 35, 40, 20)
     assert square_hole(sketch, (0, 1), (0.1, 0.1)) == (5, 65, 10, 10)
 

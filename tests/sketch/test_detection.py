@@ -11,7 +11,7 @@ from gra2seq.sketch.erased_box import candidates, normalised, stroke_ends
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 
-RULED = Sketch.from_strokes(
+RULED = Sketch.from_polylines(
     [[(x, 0), (x + 20, 255)] for x in range(10, 250, 23)] + [[(0, y), (255, y - 15)] for y in range(20, 250, 27)]
 )
 BOX = (100.0, 60.0, 80.0, 90.0)
@@ -63,11 +63,11 @@ def test_intact_drawings_are_seldom_taken_for_damaged():
     ],
 )
 def test_little_drawings_show_no_damage(strokes):
-    assert find_damage(Sketch.from_strokes(strokes)) is None
+    assert find_damage(Sketch.from_polylines(strokes)) is None
 
 
 def test_ends_head_where_their_line_would_go_on_and_know_what_they_touch():
-    strokes, size = normalised(Sketch.from_strokes([[(0, 0), (50, 0), (100, 0)], [(50, 0), (50, 40)]]))
+    strokes, size = normalised(Sketch.from_polylines([[(0, 0), (50, 0), (100, 0)], [(50, 0), (50, 40)]]))
     ends = stroke_ends(strokes)
     assert size == (1.0, 0.4)
     np.testing.assert_allclose(ends.heading, [(-1, 0), (1, 0), (0, -1), (0, 1)])
@@ -93,7 +93,7 @@ def test_overlap_of_boxes():
 def test_detected_keeps_damage_and_refuses_other_words():
     given = Damage.none(RULED)
     visible = lose(RULED, Region.of_boxes([BOX])).visible
-    dot = Sketch.from_strokes([[(0, 0)]])
+    dot = Sketch.from_polylines([[(0, 0)]])
     (first, second, third), intact = detected([given, visible, dot], "detect", [None, (-50, -50, 400, 400), None])
     assert first is given
     assert isinstance(second, Damage)

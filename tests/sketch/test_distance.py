@@ -18,7 +18,7 @@ SKETCHES = list(doodles(24, seed=5))
 
 
 def sketch(*strokes):
-    return Sketch.from_strokes(strokes)
+    return Sketch.from_polylines(strokes)
 
 
 def slow_points(drawing, frame=None):
@@ -100,7 +100,7 @@ def test_place_size_order_and_direction_do_not_matter(scale):
     moved = []
     for drawing in SKETCHES:
         strokes = [stroke.astype(float)[::-1] * scale + (40, -7) for stroke in reversed(drawing.strokes)]
-        moved.append(Sketch.from_strokes(strokes))
+        moved.append(Sketch.from_polylines(strokes))
     others = SKETCHES[5:] + SKETCHES[:5]
     assert chamfer(moved, others) == pytest.approx(chamfer(SKETCHES, others), rel=1e-3)
     assert chamfer(moved, SKETCHES) == pytest.approx(0, abs=1e-4)
@@ -116,7 +116,7 @@ def test_a_scribble_has_a_bounded_number_of_points():
     assert len(line_points(sketch(random.random((5000, 2))))) <= MOST + 1
 
 
-def test_company_and_parts_change_nothing(monkeypatch):
+def test_distance_does_not_depend_on_batch_or_block_size(monkeypatch):
     others = SKETCHES[7:] + SKETCHES[:7]
     together = chamfer(SKETCHES, others)
     alone = [chamfer([a], [b])[0] for a, b in zip(SKETCHES, others, strict=True)]

@@ -16,7 +16,7 @@ from gra2seq.sketch.strokes import Sketch
 
 CANVAS = Canvas()
 # Two overlapping patches, at (0, 0) and (20, 0).
-OVERLAP = Sketch.from_strokes([[[0, 0], [40, 0]], [[20, 0], [640, 640]]])
+OVERLAP = Sketch.from_polylines([[[0, 0], [40, 0]], [[20, 0], [640, 640]]])
 SECOND_MASKED = np.array([0.9, 0.0])
 
 

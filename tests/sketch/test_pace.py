@@ -14,7 +14,7 @@ from gra2seq.sketch.strokes import Sketch
 
 def test_times_by_hand() -> None:
     # The longer side is 100. Two strokes of 1 and 0.5 sides, the pen moves 0.5 sides in the air.
-    sketch = Sketch.from_strokes([[(0, 0), (25, 0), (100, 0)], [(100, 50), (50, 50)]])
+    sketch = Sketch.from_polylines([[(0, 0), (25, 0), (100, 0)], [(100, 50), (50, 50)]])
     first = STROKE_SECONDS + 1 / SPEED
     second = first + PAUSE_SECONDS + AIR_SECONDS * 0.5
     expected = [0, first / 4, first, second, second + STROKE_SECONDS + 0.5 / SPEED]
@@ -23,9 +23,9 @@ def test_times_by_hand() -> None:
 
 def test_a_dot_takes_the_shortest_stroke_whether_written_as_one_point_or_several() -> None:
     for dot in ([(0, 0)], [(0, 0)] * 2, [(0, 0)] * 3):
-        times = timeline(Sketch.from_strokes([dot, [(0, 0), (0, 10)]]))
+        times = timeline(Sketch.from_polylines([dot, [(0, 0), (0, 10)]]))
         assert times[len(dot)] == pytest.approx(STROKE_SECONDS + PAUSE_SECONDS)
-    assert timeline(Sketch.from_strokes([[(5, 5)] * 3])).tolist() == pytest.approx(np.arange(3) * STROKE_SECONDS / 2)
+    assert timeline(Sketch.from_polylines([[(5, 5)] * 3])).tolist() == pytest.approx(np.arange(3) * STROKE_SECONDS / 2)
 
 
 def test_size_and_place_of_the_drawing_do_not_matter() -> None:
@@ -42,7 +42,7 @@ def test_total_is_the_time_asked_for_and_shares_stay() -> None:
 
 
 def test_a_single_point_takes_no_time() -> None:
-    assert timeline(Sketch.from_strokes([[(3, 4)]]), seconds=5.0).tolist() == [0.0]
+    assert timeline(Sketch.from_polylines([[(3, 4)]]), seconds=5.0).tolist() == [0.0]
 
 
 @calm
@@ -58,4 +58,4 @@ def test_times_start_at_zero_never_decrease_and_are_finite(sketch: Sketch, secon
 @pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
 def test_impossible_durations_are_refused(seconds: float) -> None:
     with pytest.raises(UserError, match="give a number of 0 or more"):
-        timeline(Sketch.from_strokes([[(0, 0), (1, 1)]]), seconds)
+        timeline(Sketch.from_polylines([[(0, 0), (1, 1)]]), seconds)

@@ -21,7 +21,7 @@ POINT = st.tuples(NUMBER, NUMBER)
 @st.composite
 def polylines(draw):
     strokes = draw(st.lists(st.lists(POINT, min_size=1, max_size=7), min_size=1, max_size=4))
-    return Sketch.from_strokes(strokes)
+    return Sketch.from_polylines(strokes)
 
 
 SIZE = st.one_of(st.integers(1, 120).map(float), st.floats(0.5, 120, width=32))
@@ -76,7 +76,7 @@ def test_an_empty_region_contains_nothing():
     assert not region
     assert not region.contains(points).any()
     assert (region.distance(points) == np.inf).all()
-    sketch = Sketch.from_strokes([[[0, 0], [5, 5]]])
+    sketch = Sketch.from_polylines([[[0, 0], [5, 5]]])
     (piece,) = pieces(sketch, region)
     assert piece.points.tolist() == sketch.points.tolist()
     assert not list(pieces(sketch, region, within=True))
@@ -158,7 +158,7 @@ def test_pieces_against_dense_sampling(sketch, region):
 
 def cut(sketch, region):
     found = list(pieces(sketch, region))
-    return Sketch.from_strokes([piece.points for piece in found]) if found else None
+    return Sketch.from_polylines([piece.points for piece in found]) if found else None
 
 
 @calm
@@ -202,14 +202,14 @@ def test_cutting_lines_along_the_border_twice_equals_cutting_once(angle):
         way = way + angle * random.choice([-1, 1]) * np.array([-way[1], way[0]])
         middle = start[edge] + (stop[edge] - start[edge]) * random.random()
         line = [middle - way * random.uniform(1, 60), middle + way * random.uniform(1, 60)]
-        once = cut(Sketch.from_strokes([[random.uniform(0, 100, 2), *line, random.uniform(0, 100, 2)]]), region)
+        once = cut(Sketch.from_polylines([[random.uniform(0, 100, 2), *line, random.uniform(0, 100, 2)]]), region)
         if once is not None:
             assert_same(once, cut(once, region))
 
 
 def test_corners_on_the_border_dots_and_overlapping_boxes():
     region = Region.of_boxes([(10, 10, 10, 10), (15, 5, 15, 10)])
-    sketch = Sketch.from_strokes([[[0, 9], [10, 9], [10, 30]], [[12, 12]], [[40, 40]], [[0, 14], [50, 14]]])
+    sketch = Sketch.from_polylines([[[0, 9], [10, 9], [10, 30]], [[12, 12]], [[40, 40]], [[0, 14], [50, 14]]])
     assert [piece.points.tolist() for piece in pieces(sketch, region)] == [
         [[0, 9], [10, 9], [10, 10]],
         [[10, 20], [10, 30]],
@@ -226,7 +226,7 @@ def test_corners_on_the_border_dots_and_overlapping_boxes():
 
 @calm
 @given(polylines(), REGIONS)
-def test_border_points_keep_the_lines_and_tell_visible_rows(sketch, region):
+def test_border_points_keep_the_lines_and_mark_visible_rows(sketch, region):
     denser, visible = with_border_points(sketch, region)
     assert len(visible) == len(denser)
     assert len(denser.lengths) == len(sketch.lengths)

@@ -11,21 +11,21 @@ from gra2seq.errors import UserError
 from gra2seq.sketch.render import BLANK_VALUE, contact_sheet, printable, render, write_png
 from gra2seq.sketch.strokes import Sketch
 
-CAT = Sketch.from_strokes([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
-PLAIN = Sketch.from_strokes([[(0, 0), (255, 10)], [(3, 4), (5, 6), (9, 9)]])
+CAT = Sketch.from_polylines([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
+PLAIN = Sketch.from_polylines([[(0, 0), (255, 10)], [(3, 4), (5, 6), (9, 9)]])
 
 
 @pytest.mark.parametrize("size", [1, 8, 64, 257])
 @pytest.mark.parametrize("shape", [[(0, 0), (1000, 3)], [(5, 5)], [(1e-20, 0), (0, 1e-20)], [(1e30, 0), (-1e30, 1e30)]])
 def test_every_drawing_is_rendered(size: int, shape: list[tuple[float, float]]) -> None:
-    image = render(Sketch.from_strokes([shape]), size)
+    image = render(Sketch.from_polylines([shape]), size)
     assert image.shape == (size, size)
     assert image.dtype == np.uint8
     assert image.min() < 200  # a dot of one pixel may lie between four
 
 
 def test_a_picture_is_centred_keeps_its_aspect_and_its_margin() -> None:
-    image = render(Sketch.from_strokes([[(0, 0), (100, 0), (100, 50), (0, 50), (0, 0)]]), 256)
+    image = render(Sketch.from_polylines([[(0, 0), (100, 0), (100, 50), (0, 50), (0, 0)]]), 256)
     rows, columns = np.nonzero(image < 128)
     left, right, top, bottom = columns.min(), columns.max(), rows.min(), rows.max()
     assert abs(left + right - 255) <= 1
@@ -37,7 +37,7 @@ def test_a_picture_is_centred_keeps_its_aspect_and_its_margin() -> None:
 
 
 def test_a_rendered_line_has_its_width() -> None:
-    image = render(Sketch.from_strokes([[(0, 0), (100, 0)]]), 256, width=6)
+    image = render(Sketch.from_polylines([[(0, 0), (100, 0)]]), 256, width=6)
     assert (255 - image[:, 128].astype(float)).sum() / 255 == pytest.approx(6, abs=0.6)
 
 

@@ -89,13 +89,13 @@ def test_a_distance_of_exactly_epsilon_is_dropped() -> None:
 
 
 def test_a_line_is_two_points_in_the_box_of_255() -> None:
-    line = quickdraw_simplify(Sketch.from_strokes([[(-3 + t, 7 + t / 2) for t in range(50)]]))
+    line = quickdraw_simplify(Sketch.from_polylines([[(-3 + t, 7 + t / 2) for t in range(50)]]))
     assert line.points.tolist() == [[0, 0], [255, 128]]  # 127.5 goes to the even neighbour
 
 
 def test_a_circle_stays_round() -> None:
     angles = np.linspace(0, math.tau, 1000)
-    circle = Sketch.from_strokes([np.column_stack([40 * np.cos(angles) + 9, 40 * np.sin(angles) - 99])])
+    circle = Sketch.from_polylines([np.column_stack([40 * np.cos(angles) + 9, 40 * np.sin(angles) - 99])])
     simple = quickdraw_simplify(circle)
     radius = np.hypot(*(simple.points - 127.5).T)
     assert np.abs(radius - 127.5).max() < 1.5  # resampled and rounded, on the circle
@@ -132,7 +132,7 @@ def test_points_in_one_place_become_a_dot(count: int) -> None:
 
 def test_smallest_and_largest_numbers_are_scaled() -> None:
     for size in (1e-40, 1e-10, 1e38):
-        points = quickdraw_simplify(Sketch.from_strokes([[(0, 0), (size, size / 2)]])).points
+        points = quickdraw_simplify(Sketch.from_polylines([[(0, 0), (size, size / 2)]])).points
         assert points.tolist() == [[0, 0], [255, 128]]
 
 
@@ -177,7 +177,7 @@ def dense(sketch: Sketch, spacing: float = 0.5) -> Sketch:
 
 def test_thinning_a_dense_drawing_keeps_place_strokes_and_names() -> None:
     for doodle in doodles(15, seed=4):
-        dots = Sketch.from_strokes([[doodle.points.min(axis=0)], [doodle.points[0]] * 90])
+        dots = Sketch.from_polylines([[doodle.points.min(axis=0)], [doodle.points[0]] * 90])
         both = Sketch(
             np.concatenate([doodle.points, dots.points]),
             np.concatenate([doodle.lengths, dots.lengths]),
@@ -201,7 +201,7 @@ def test_thinning_a_dense_drawing_keeps_place_strokes_and_names() -> None:
 
 def test_thinning_leaves_drawings_with_few_or_distant_or_indispensable_points() -> None:
     angles = np.linspace(0, math.tau, DENSE + 1)
-    circle = Sketch.from_strokes([100 * np.column_stack([np.cos(angles), np.sin(angles)])])
+    circle = Sketch.from_polylines([100 * np.column_stack([np.cos(angles), np.sin(angles)])])
     assert thinned(circle, 20.0, max(circle.box[2:])) is not circle
     few = Sketch(circle.points[:DENSE], np.array([DENSE]))
     assert thinned(few, 20.0, max(few.box[2:])) is few
@@ -209,7 +209,7 @@ def test_thinning_leaves_drawings_with_few_or_distant_or_indispensable_points() 
     assert thinned(circle, 0.99 * apart, 200) is circle
     assert thinned(circle, 1.01 * apart, 200) is not circle
     corners = np.column_stack([np.arange(200), np.arange(200) % 2 * 4])  # close, and every one is a corner
-    wire = Sketch.from_strokes([corners, [(0, 200)]])
+    wire = Sketch.from_polylines([corners, [(0, 200)]])
     assert thinned(wire, 20.0, max(wire.box[2:])) is wire
     one_place = Sketch(np.full((200, 2), 7.0), np.array([200]))
     assert thinned(one_place, 20.0, max(one_place.box[2:])) is one_place
@@ -220,7 +220,7 @@ def test_thinning_leaves_drawings_with_few_or_distant_or_indispensable_points() 
 def test_thinning_ignores_moves_of_the_pen_in_the_air() -> None:
     """Strokes of close points are thinned even if they lie far apart."""
     strokes = [[(x + t / 4, 250 * (x % 2) + t / 4) for t in range(20)] for x in range(10)]
-    sketch = Sketch.from_strokes(strokes)
+    sketch = Sketch.from_polylines(strokes)
     assert np.linalg.norm(np.diff(sketch.points, axis=0), axis=1).mean() > 8
     assert thinned(sketch, 8.0, max(sketch.box[2:])).lengths.tolist() == [2] * 10
 
@@ -230,7 +230,7 @@ def test_drawings_of_quickdraw_and_doodles_are_not_thinned() -> None:
     generator = np.random.default_rng(1)
     for _ in range(20):
         angles = np.cumsum(generator.normal(0, 0.3, 3000))
-        scribble = Sketch.from_strokes([np.cumsum(np.column_stack([np.cos(angles), np.sin(angles)]), axis=0)])
+        scribble = Sketch.from_polylines([np.cumsum(np.column_stack([np.cos(angles), np.sin(angles)]), axis=0)])
         published = quickdraw_simplify(scribble)
         if len(published) > DENSE:
             assert thinned(published, 1e9, 255) is published

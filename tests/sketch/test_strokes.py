@@ -14,19 +14,15 @@ from gra2seq.sketch.strokes import (
     LIFT,
     UP,
     Sketch,
-    from_polylines,
-    from_stroke3,
     from_stroke5,
-    to_polylines,
-    to_stroke3,
     to_stroke5,
 )
 
-TWO = Sketch.from_strokes([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
+TWO = Sketch.from_polylines([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
 
 
 def test_stroke3_by_hand() -> None:
-    np.testing.assert_array_equal(to_stroke3(TWO), [[1, 2, 0], [3, 4, 1], [6, 4, 1]])
+    np.testing.assert_array_equal(TWO.to_stroke3(), [[1, 2, 0], [3, 4, 1], [6, 4, 1]])
 
 
 def test_stroke5_by_hand() -> None:
@@ -36,7 +32,7 @@ def test_stroke5_by_hand() -> None:
 
 
 def test_polylines_by_hand_keep_whole_numbers_whole() -> None:
-    lines = to_polylines(Sketch.from_strokes([[(1, 2.5), (4, 6)]]))
+    lines = Sketch.from_polylines([[(1, 2.5), (4, 6)]]).to_quickdraw()
     assert lines == [[[1, 4], [2.5, 6]]]
     assert [type(value) for value in lines[0][0]] == [int, int]
 
@@ -45,17 +41,17 @@ def test_polylines_by_hand_keep_whole_numbers_whole() -> None:
 @given(sketches(WHOLE))
 def test_all_forms_are_one_drawing_in_whole_numbers(sketch: Sketch) -> None:
     about = {"category": sketch.category, "key": sketch.key, "parts": sketch.parts}
-    assert_same(from_stroke3(to_stroke3(sketch), **about), sketch)
+    assert_same(Sketch.from_stroke3(sketch.to_stroke3(), **about), sketch)
     assert_same(from_stroke5(to_stroke5(sketch), **about), sketch)
     assert_same(from_stroke5(to_stroke5(sketch, len(sketch) + 9), **about), sketch)
-    assert_same(from_polylines(to_polylines(sketch), **about), sketch)
+    assert_same(Sketch.from_quickdraw(sketch.to_quickdraw(), **about), sketch)
 
 
 @calm
 @given(sketches(ANY))
 def test_all_forms_are_one_drawing_in_any_numbers(sketch: Sketch) -> None:
-    assert_same(from_polylines(to_polylines(sketch)), sketch, names=False)
-    for again in (from_stroke3(to_stroke3(sketch)), from_stroke5(to_stroke5(sketch))):
+    assert_same(Sketch.from_quickdraw(sketch.to_quickdraw()), sketch, names=False)
+    for again in (Sketch.from_stroke3(sketch.to_stroke3()), from_stroke5(to_stroke5(sketch))):
         np.testing.assert_array_equal(again.lengths, sketch.lengths)
         # offsets are float32: half a unit in the last place of the largest offset, at each of 40 points
         largest = max(1e-30, float(np.abs(sketch.points).max()))
@@ -67,12 +63,12 @@ def test_all_forms_are_one_drawing_in_any_numbers(sketch: Sketch) -> None:
 def test_pen_states_are_one_hot_and_lifts_are_stroke_ends(sketch: Sketch) -> None:
     rows = to_stroke5(sketch, len(sketch) + 3)
     np.testing.assert_array_equal(rows[:, DOWN:].sum(axis=1), 1)
-    assert rows[:, UP].sum() == len(sketch.lengths) == to_stroke3(sketch)[:, LIFT].sum()
+    assert rows[:, UP].sum() == len(sketch.lengths) == sketch.to_stroke3()[:, LIFT].sum()
     assert rows[:, END].sum() == 3
 
 
 def test_a_missing_last_lift_is_added() -> None:
-    assert from_stroke3([[1, 1, 0], [1, 1, 0]]).lengths.tolist() == [2]
+    assert Sketch.from_stroke3([[1, 1, 0], [1, 1, 0]]).lengths.tolist() == [2]
     assert from_stroke5([[1, 1, 1, 0, 0], [1, 1, 1, 0, 0]]).lengths.tolist() == [2]
 
 
@@ -82,7 +78,7 @@ def test_what_follows_the_end_is_ignored() -> None:
 
 
 def test_strokes_without_points_are_left_out_with_their_part() -> None:
-    sketch = Sketch.from_strokes([[(0, 0)], [], [(1, 1)]], parts=("a", "b", "c"))
+    sketch = Sketch.from_polylines([[(0, 0)], [], [(1, 1)]], parts=("a", "b", "c"))
     assert sketch.parts == ("a", "c")
     assert sketch.lengths.tolist() == [1, 1]
 
@@ -98,7 +94,7 @@ def test_box_starts_and_strokes() -> None:
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_coordinate_that_is_no_number_is_refused(bad: float) -> None:
     with pytest.raises(UserError, match=r"'7' has a coordinate that is NaN or infinite"):
-        Sketch.from_strokes([[(0, bad)]], key="7")
+        Sketch.from_polylines([[(0, bad)]], key="7")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +119,7 @@ def test_too_many_points_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_part_labels_must_fit_the_strokes() -> None:
     with pytest.raises(UserError, match="1 part labels for 2 strokes"):
-        Sketch.from_strokes([[(0, 0)], [(1, 1)]], parts=("a",))
+        Sketch.from_polylines([[(0, 0)], [(1, 1)]], parts=("a",))
 
 
 def test_too_long_for_a_model_says_what_to_do() -> None:
@@ -132,7 +128,7 @@ def test_too_long_for_a_model_says_what_to_do() -> None:
 
 
 @calm
-@given(st.sampled_from([from_stroke3, from_stroke5]), st.sampled_from([(0,), (4, 2), (3,), (2, 4)]))
+@given(st.sampled_from([Sketch.from_stroke3, from_stroke5]), st.sampled_from([(0,), (4, 2), (3,), (2, 4)]))
 def test_rows_of_a_wrong_width_are_refused(convert: object, shape: tuple[int, ...]) -> None:
     with pytest.raises(UserError, match="needs rows of"):
         convert(np.zeros(shape))  # type: ignore[operator]
@@ -141,4 +137,45 @@ def test_rows_of_a_wrong_width_are_refused(convert: object, shape: tuple[int, ..
 @pytest.mark.parametrize("drawing", [[[[1, 2]]], [[[1, 2], [3]]], [[1, 2]]])
 def test_polylines_that_are_none_are_refused(drawing: list[object]) -> None:
     with pytest.raises(UserError, match="stroke 0 is not a pair"):
-        from_polylines(drawing)  # type: ignore[arg-type]
+        Sketch.from_quickdraw(drawing)  # type: ignore[arg-type]
+
+
+def test_sketches_with_the_same_content_are_equal() -> None:
+    again = Sketch(TWO.points.copy(), TWO.lengths.copy(), TWO.category, TWO.key, TWO.parts)
+    assert again == TWO
+    assert len({again, TWO}) == 1
+    for other in (
+        TWO.with_points(TWO.points + 1),
+        Sketch(TWO.points, np.array([1, 2]), TWO.category, TWO.key, TWO.parts),
+        Sketch(TWO.points, TWO.lengths, "dog", TWO.key, TWO.parts),
+        Sketch(TWO.points, TWO.lengths, TWO.category, "8", TWO.parts),
+        Sketch(TWO.points, TWO.lengths, TWO.category, TWO.key),
+    ):
+        assert other != TWO
+    assert TWO != "cat"
+    zero, minus_zero = (Sketch.from_polylines([[(0.0 * sign, 1.0)]]) for sign in (1, -1))
+    assert zero == minus_zero
+    assert hash(zero) == hash(minus_zero)
+
+
+def test_polylines_are_copies() -> None:
+    lines = TWO.to_polylines()
+    assert Sketch.from_polylines(lines, category="cat", key="7", parts=TWO.parts) == TWO
+    lines[0][:] = 9
+    assert TWO.points[0].tolist() == [1, 2]
+
+
+@calm
+@given(sketches(WHOLE))
+def test_svg_text_gives_the_same_sketch(sketch: Sketch) -> None:
+    again = Sketch.from_svg(sketch.to_svg())
+    np.testing.assert_array_equal(again.points, sketch.points)
+    np.testing.assert_array_equal(again.lengths, sketch.lengths)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+def test_notebook_picture_has_one_size_in_all_units(scale: float) -> None:
+    text = TWO.with_points(TWO.points.astype(np.float64) * scale)._repr_svg_()
+    assert text.startswith('<svg width="240" height="240" ')
+    assert max(Sketch.from_svg(text).box[2:]) == pytest.approx(255)
+    assert Sketch.from_polylines([[(5, 5)]])._repr_svg_().count("<path") == 1

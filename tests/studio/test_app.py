@@ -138,7 +138,7 @@ def test_a_picture_is_traced(client):
     ("path", "body", "status", "words"),
     [
         ("heal", {"strokes": []}, 422, "empty"),
-        ("heal", {"strokes": [[[0, 0], [9, 9]]]}, 422, "nothing was rubbed out"),
+        ("heal", {"strokes": [[[0, 0], [9, 9]]]}, 422, "nothing was erased"),
         ("heal", {"strokes": [[[1, 1], [9, 9]]], "region": {"boxes": [[0, 0, 50, 50]]}}, 422, "no stroke outside"),
         ("heal", {"strokes": [[[0, 0], [9, 9]]], "samples": 25}, 422, "samples"),
         ("heal", {"strokes": [[[0, 0], [9, 9]]], "frame": [50, 50, 10, 10]}, 422, "does not contain"),

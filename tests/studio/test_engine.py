@@ -35,7 +35,7 @@ def drawn(engine, requests):
     return [[one for one in found if not one.provisional] for found, _ in every]
 
 
-def test_a_drawing_is_the_same_alone_and_in_company(engine):
+def test_drawing_does_not_depend_on_its_batch(engine):
     """Other seeds, temperatures, numbers of samples and kinds do not matter."""
     requests = [
         DrawRequest(kind, lose(doodle("cat", number), HOLE), samples, seed, temperature)
@@ -68,7 +68,7 @@ def test_another_seed_or_temperature_in_one_batch_draws_something_else(engine):
     assert [one.strokes for one in first] != [one.strokes for one in temperature]
 
 
-def test_work_for_somebody_who_has_gone_ends_after_the_provisional_drawing(engine):
+def test_work_for_a_disconnected_client_ends_after_the_provisional_drawing(engine):
     found, done = [], threading.Event()
     request = DrawRequest("heal", lose(doodle("cat", 1), HOLE), 3, 0, None)
     job = Job(request.key, request)
@@ -88,7 +88,7 @@ def test_work_for_somebody_who_has_gone_ends_after_the_provisional_drawing(engin
 
 def test_coarse_keeps_the_ends_of_strokes_and_leaves_room_to_draw():
     turn = np.linspace(0, 12, 4000)
-    dense = Sketch.from_strokes([np.stack([turn * 20, 100 * np.sin(turn * 9)], axis=1) + 7 * n for n in range(3)])
+    dense = Sketch.from_polylines([np.stack([turn * 20, 100 * np.sin(turn * 9)], axis=1) + 7 * n for n in range(3)])
     simple = coarse(Damage.none(dense), 250)
     assert len(simple.visible) <= 150
     for before, after in zip(dense.strokes, simple.visible.strokes, strict=True):
@@ -101,7 +101,7 @@ def test_plain_strokes_keep_what_can_be_seen_at_any_scale():
         assert np.allclose(plain_strokes(sketch)[0], sketch.points, atol=2e-5 * scale)
 
 
-def test_before_the_model_is_there_requests_are_told_to_come_back():
+def test_requests_before_the_model_is_loaded_are_answered_with_retry_later():
     engine = Engine()
     with pytest.raises(BusyError, match="loading"):
         _ = engine.model

@@ -45,14 +45,14 @@ def test_signs_do_not_depend_on_company_place_or_size(model):
 
 def test_a_very_long_scribble_is_looked_at_in_part(model):
     walk = np.cumsum(np.random.default_rng(0).normal(0, 1, (20 * MAX_ROWS, 2)), axis=0)
-    assert np.isfinite(signs(model, [Sketch.from_strokes([walk])])).all()
+    assert np.isfinite(signs(model, [Sketch.from_polylines([walk])])).all()
 
 
 def test_the_package_model_finds_scribbles_less_likely_than_drawings():
     random = np.random.default_rng(0)
-    walks = [Sketch.from_strokes([np.cumsum(random.normal(0, 40, (30, 2)), axis=0)]) for _ in range(8)]
+    walks = [Sketch.from_polylines([np.cumsum(random.normal(0, 40, (30, 2)), axis=0)]) for _ in range(8)]
     angle = np.linspace(0, 40, 300)[:, None]
-    spiral = Sketch.from_strokes([np.hstack([np.cos(angle), np.sin(angle)]) * (5 + angle)])
+    spiral = Sketch.from_polylines([np.hstack([np.cos(angle), np.sin(angle)]) * (5 + angle)])
     package = load()
     drawn, walked, round_ = (signs(package, some) for some in ([*doodles(15, seed=1)], walks, [spiral]))
     assert np.median(walked[:, UNLIKELINESS]) > np.median(drawn[:, UNLIKELINESS]) + 0.5

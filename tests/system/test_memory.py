@@ -17,7 +17,7 @@ print(*before, gc.get_threshold()[0], gc.get_freeze_count() > 1000, file=sys.std
 """
 
 
-def test_a_programme_looks_for_rings_seldom_and_ends_without_looking():
+def test_commands_collect_garbage_less_often_and_not_at_exit():
     """Also when it ends with an error; importing alone changes nothing."""
     for words in (["--help"], ["heal", "no-such-file.svg"]):
         done = subprocess.run([sys.executable, "-c", PROGRAMME, *words], capture_output=True, text=True, check=True)

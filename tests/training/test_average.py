@@ -6,8 +6,8 @@ from quick_runs import run
 from safetensors.torch import load_file
 
 from gra2seq.errors import UserError
+from gra2seq.models.model_files import read_progress
 from gra2seq.training.average import Average
-from gra2seq.training.checkpoint import read_progress
 from gra2seq.training.loop import train
 from options_by_name import quick
 

@@ -15,10 +15,10 @@ import gra2seq
 from gra2seq.data.batches import generator, prepare_training
 from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
+from gra2seq.models import model_files
 from gra2seq.models.registry import build
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.system import tensor_files
-from gra2seq.training import manifest
 from gra2seq.training.loop import train
 from gra2seq.training.objectives import Reconstruct
 from gra2seq.training.optimise import NotFinite
@@ -218,9 +218,9 @@ def test_a_log_that_ends_in_rubbish_is_cut_there(begun, tmp_path):
 def test_a_unit_that_is_none_is_said(tmp_path, scale):
     (tmp_path / "config.json").write_text(f'{{"scale": {scale}}}')
     with pytest.raises(UserError, match=r"scale|not a finite number"):
-        manifest.scale_of(tmp_path)
+        model_files.scale_of(tmp_path)
 
 
 def test_a_unit_may_be_a_whole_number(tmp_path):
     (tmp_path / "config.json").write_text('{"scale": 30}')  # as other programs write 30.0
-    assert manifest.scale_of(tmp_path) == 30
+    assert model_files.scale_of(tmp_path) == 30

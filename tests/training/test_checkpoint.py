@@ -14,7 +14,8 @@ from quick_runs import losses, run
 
 import gra2seq
 from gra2seq.errors import UserError
-from gra2seq.training.checkpoint import LAST, PREVIOUS, read_progress
+from gra2seq.models.model_files import LAST, read_progress
+from gra2seq.training.checkpoint import PREVIOUS
 from gra2seq.training.loop import train
 from options_by_name import quick
 

@@ -16,8 +16,8 @@ from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule
 from gra2seq.errors import UserError
 from gra2seq.folder import pack
+from gra2seq.models import model_files
 from gra2seq.system.tensor_files import read_tensors
-from gra2seq.training import checkpoint
 from gra2seq.training.checkpoint import Progress
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.optimise import clip, learning_rate
@@ -247,8 +247,8 @@ def test_stopped_beyond_what_is_now_its_end_it_is_validated_and_finished(tmp_pat
     assert not (tmp_path / "model.safetensors").exists()
     train(quick(**chosen, max_steps=3), resume=True)
     assert len(read_metrics(tmp_path)) == done, "no step more"
-    assert checkpoint.read_progress(tmp_path / "last.safetensors")["finished"]
-    assert checkpoint.read_progress(tmp_path / "model.safetensors")["step"] == done
+    assert model_files.read_progress(tmp_path / "last.safetensors")["finished"]
+    assert model_files.read_progress(tmp_path / "model.safetensors")["step"] == done
     mean = {name: value.clone() for name, value in gra2seq.load(tmp_path).network.state_dict().items()}
     kept = read_tensors(tmp_path / "last.safetensors")[0]
     assert all(

@@ -12,7 +12,7 @@ from quick_runs import command, losses, run
 
 import gra2seq
 from gra2seq.errors import UserError
-from gra2seq.training.checkpoint import read_progress
+from gra2seq.models.model_files import read_progress
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.manifest import configs_of_stretches
 from options_by_name import quick
@@ -81,7 +81,7 @@ def test_resume_after_a_signal_gives_the_same_losses(tmp_path, number):
     assert losses(whole) == losses(tmp_path / "parts")
 
 
-def test_a_finished_run_is_left_alone_until_its_limits_are_moved(tmp_path):
+def test_finished_run_is_not_trained_until_its_limits_are_raised(tmp_path):
     folder = run(tmp_path / "run", max_steps=60, validate_every=2, patience=1, learning_rate=1e-12)
     done = len(read_metrics(folder))
     assert done < 60

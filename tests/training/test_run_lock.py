@@ -34,7 +34,7 @@ def seen_by_another(folder):
     return subprocess.run(probe, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def test_a_second_training_is_refused_until_the_first_is_gone(tmp_path, config):
+def test_second_training_is_refused_until_the_first_has_ended(tmp_path, config):
     folder = tmp_path / "run"
     words = command(config, f"run={folder}", "workers=1", "max_steps=100000", "validate_every=100000", "save_every=1")
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as first:

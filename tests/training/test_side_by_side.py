@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.training.checkpoint import read_progress
+from gra2seq.models.model_files import read_progress
 from gra2seq.training.loop import train
 from gra2seq.training.side_by_side import Planned, side_by_side
 from options_by_name import by_section, config_of
@@ -32,7 +32,7 @@ def weights(folder, name="model.safetensors"):
     return (folder / name).read_bytes()
 
 
-def test_they_learn_what_they_learn_alone(tmp_path):
+def test_parallel_trainings_equal_separate_ones(tmp_path):
     said = []
     assert side_by_side(plans(tmp_path), 2, lambda name, report: said.append((name, report.step))) == {}
     for name, plan in plans(tmp_path / "alone").items():
@@ -61,7 +61,7 @@ def test_one_that_fails_and_one_that_is_killed_hurt_no_other(tmp_path):
     assert all((tmp_path / name / "model.safetensors").exists() for name in chosen)
 
 
-def test_one_that_is_stopped_alone_is_said_to_be(tmp_path):
+def test_single_stopped_training_is_reported_as_stopped(tmp_path):
     told = []
 
     def watch(_name, report):

@@ -89,7 +89,7 @@ def evaluate(
     model, title = model_or_fresh(run, preset, seed, dataset.scale, fresh)
     ways: dict[str, Any] = {"draw": draw, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     ways |= {"keep_lines": keep_lines, "repair": repair, "min_pen_temperature": pen_temperature}
-    changes = {key: value for key, value in ways.items() if value is not None}  # from the model's own way
+    changes = {key: value for key, value in ways.items() if value is not None}
     model = model.with_drawing(_drawing(model, **changes))
     folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)
     if folder:

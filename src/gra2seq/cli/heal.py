@@ -204,7 +204,7 @@ def _lost_region(path: Path, holes: list[str], erase: Path | None) -> Region:
     lost = Region.of_boxes(boxes)
     if erase is None:
         return lost
-    from gra2seq.healing import erased_region
+    from gra2seq.healing.documents import erased_region
 
     return lost | erased_region(erase, _page(path))
 

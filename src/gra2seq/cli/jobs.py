@@ -19,7 +19,7 @@ from gra2seq.formats.motion import MotionCell, check_motion, write_motion
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import suffix_of, writable_suffixes
 from gra2seq.formats.svg.document import SvgDocument
-from gra2seq.healing import Healed, HealRequest, check_visible, heal_document, heal_sketches
+from gra2seq.healing.documents import Healed, HealRequest, check_visible, heal_document, heal_sketches
 from gra2seq.sketch.detection import find_damage
 from gra2seq.sketch.region import Box, Region
 from gra2seq.sketch.render import region_sheet, write_png
@@ -187,7 +187,7 @@ class Job:
 
     def redraw_many(self, options: dict[str, Any], samples: int, jobs: int | None) -> None:
         """All drawings of all files at once, shared among processes."""
-        from gra2seq.drawing.parallel import ParallelHealer, jobs_for
+        from gra2seq.healing.parallel import ParallelHealer, jobs_for
         from gra2seq.training.progress import counting
 
         if not self.files:

@@ -11,7 +11,15 @@ MAX_CANDIDATES = 64  # memory grows with them
 
 @dataclass(frozen=True)
 class DrawingConfig:
-    """Passed through `Model`, the commands, the page and the tables; the defaults draw from the code alone."""
+    """Passed through `Model`, the commands, the page and the tables; the defaults draw from the code alone.
+
+    >>> import gra2seq
+    >>> from gra2seq.data.doodles import doodle
+    >>> likeliest, cat = gra2seq.DrawingConfig(temperature=0), doodle("cat", seed=1)
+    >>> model = gra2seq.load()
+    >>> model.redraw(cat, drawing=likeliest) == model.redraw(cat, drawing=likeliest, seed=7)
+    True
+    """
 
     temperature: float = option(
         0.24, "0 draws the likeliest line, 1 the full variety (released code: 0.24)", at_least=0

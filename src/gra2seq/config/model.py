@@ -60,7 +60,7 @@ class ModelConfig:
         return int(2 ** (len(self.channels) + 1))
 
     def check(self) -> None:
-        """What no single field can tell."""
+        """Conditions that involve several fields."""
         if not 3 <= len(self.channels) <= 9 or min(self.channels) < 1 or max(self.channels) > 8192:
             raise UserError(
                 "channels needs three to nine convolutions of 1 to 8192 channels: blocks are 8 x 8 at least"

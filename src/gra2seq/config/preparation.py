@@ -35,7 +35,7 @@ class PreparationConfig:
     )  # fmt: skip
 
     def check(self) -> None:
-        """What no single field can tell."""
+        """Conditions that involve several fields."""
         if self.pen >= self.side:
             raise UserError(f"pen={self.pen} is as thick as the canvas of side={self.side}: make it thinner")
         if self.mask_to is not None and self.mask_to < self.mask:

@@ -39,7 +39,7 @@ class RunConfig:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def check(self) -> None:
-        """What no single field can tell."""
+        """Conditions that involve several fields."""
         self.model.check()
         self.preparation.check()
         processes = self.devices * self.num_nodes

@@ -7,38 +7,30 @@ A source is a store, a drawing file, several, a folder of `<category>.ndjson.gz`
 from __future__ import annotations
 
 import hashlib
-import json
-import logging
-import os
 import re
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock
 
 from gra2seq.data import doodles
+from gra2seq.data.cache import cached_store, default_cache
+from gra2seq.data.splits import with_splits
 from gra2seq.data.store import Indices, Store
-from gra2seq.data.store_format import CONTENT_VERSION, HEADER, VERSION
-from gra2seq.data.store_writer import Progress, write_store
+from gra2seq.data.store_format import HEADER
+from gra2seq.data.store_writer import Progress
 from gra2seq.errors import UserError, unknown_name
 from gra2seq.formats import files
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import readable_suffixes
-from gra2seq.sketch.strokes import BOX, Sketch
+from gra2seq.sketch.strokes import BOX
 
-VALID_SHARE, TEST_SHARE = 5, 5  # per cent of the drawings that come without a split
 DOODLES = 10_000  # train doodles if no count is given
-VERIFY_BYTES = 500_000_000  # of a cached store: read and compared with its checksums in about 0.2 s
 PICTURES = (".png", ".jpg", ".jpeg")
 WANTED = "name a drawing file, a folder of them, a store, or doodles:1000"
-
-LOGGER = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -127,7 +119,7 @@ def proper_name(name: str) -> str:
     raise unknown_name("data set", name, NAMED)
 
 
-def open_dataset(
+def open_dataset(  # noqa: PLR0913 - public: each is an independent choice of the user
     source: str | Path | Sequence[str | Path],
     *,
     name: str | None = None,
@@ -196,7 +188,7 @@ def open_store(
         for path in paths:
             yield from files.read_records(path, labels=labels, simplify=files.for_collection(path, simplify))
 
-    return _cached(cache, _title(source), key, lambda: with_splits(records()), progress)
+    return cached_store(cache, _title(source), key, lambda: with_splits(records()), progress)
 
 
 def is_store(path: Path) -> bool:
@@ -239,26 +231,6 @@ def _files_in(folder: Path, categories: Sequence[str] | None) -> list[Path]:
     return [path for name in sorted(set(categories)) for path in by_category[name]]
 
 
-def with_splits(records: Iterable[Record]) -> Iterator[Record]:
-    """Give a split to the drawings that have none."""
-    for split, sketch in records:
-        yield Record(split or hashed_split(sketch), sketch)
-
-
-def hashed_split(sketch: Sketch) -> str:
-    """Train, valid or test by a hash of what the drawing is, so that no drawing ever changes sides."""
-    content = hashlib.sha256(f"{sketch.category}\n{sketch.key}".encode("utf-8", "surrogatepass"))
-    if not sketch.key:
-        content.update(sketch.points.tobytes() + sketch.lengths.tobytes())
-    share = int.from_bytes(content.digest()[:8], "big") % 100
-    return "test" if share < TEST_SHARE else "valid" if share < TEST_SHARE + VALID_SHARE else "train"
-
-
-def default_cache() -> Path:
-    """`$XDG_CACHE_HOME/gra2seq`, by default `~/.cache/gra2seq`"""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gra2seq"
-
-
 def _doodle_store(source: str, categories: Sequence[str], cache: Path, progress: Progress | None) -> Store:
     match = re.fullmatch(r"doodles(?::(\d{1,9}))?(?::(\d{1,9}))?", source)
     count, seed = (int(match[1] or DOODLES), int(match[2] or 0)) if match else (0, 0)
@@ -282,55 +254,7 @@ def _doodle_store(source: str, categories: Sequence[str], cache: Path, progress:
     for path in sorted(Path(doodles.__file__).parent.glob("*.py")):
         rules.update(path.read_bytes())
     key = ["doodles", count, seed, list(categories), rules.hexdigest()]
-    return _cached(cache, f"doodles-{count}", key, records, report)
-
-
-def _cached(
-    cache: Path,
-    title: str,
-    key: list[Any],
-    records: Callable[[], Iterable[Record]],
-    progress: Progress | None,
-) -> Store:
-    """The store made of `records`, made only if the cache has no sound one with this key."""
-    digest = hashlib.sha256(json.dumps([VERSION, CONTENT_VERSION, *key]).encode()).hexdigest()[:16]
-    target = cache / f"{re.sub(r'[^A-Za-z0-9_-]+', '-', title)[:40]}-{digest}.store"
-    with suppress(UserError):
-        return _open_cached(target)
-    with _locked(target):
-        if target.exists():  # made by another process meanwhile, or damaged: then it is only a copy
-            try:
-                return _open_cached(target)
-            except UserError:
-                LOGGER.warning("the cached store %s cannot be used and is rebuilt", target)
-                shutil.rmtree(target, ignore_errors=True)
-        return write_store(target, records(), progress=progress)
-
-
-def _open_cached(path: Path) -> Store:
-    """A store of the cache; verified at once if that is quick, so that a damaged one is rebuilt before it is used."""
-    store = Store.open(path)
-    if store.nbytes <= VERIFY_BYTES:
-        store.verify_blocks()
-    return store
-
-
-@contextmanager
-def _locked(target: Path) -> Iterator[None]:
-    """Of two processes that want the same store, the second waits. A killed one holds no lock."""
-    lock = FileLock(target.with_suffix(".lock"))
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except OSError as error:
-        raise UserError(
-            f"cannot write to the cache {target.parent} ({error.strerror}): "
-            "set XDG_CACHE_HOME to a place you may write to"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
+    return cached_store(cache, f"doodles-{count}", key, records, report)
 
 
 def _fingerprint(path: Path) -> tuple[str, int, int]:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gra2seq.data.datasets import drawing_files, is_store, open_store, with_splits
+from gra2seq.data.datasets import drawing_files, is_store, open_store
 from gra2seq.data.offset_scale import scale_of
+from gra2seq.data.splits import with_splits
 from gra2seq.data.store import Store
 from gra2seq.data.store_format import SPLITS
 from gra2seq.data.store_writer import Progress, write_store

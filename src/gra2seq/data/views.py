@@ -49,7 +49,7 @@ class Seen:
 
 
 def content_seed(damage: Damage) -> int:
-    """A number that belongs to the visible strokes, so that what a drawing gets does not depend on its company."""
+    """A number that belongs to the visible strokes, so that its randomness does not depend on the rest of the batch."""
     return crc32(damage.visible.points.tobytes())
 
 

@@ -50,7 +50,7 @@ def bridges(
         return {}
     out = np.array([outward(stroke) for stroke in strokes])
     points = hermite(ends[first], ends[last], out[first], out[last])
-    within = inside(points.reshape(-1, 2)).reshape(points.shape[:2]).all(axis=1)
+    within = np.logical_and.reduce(inside(points.reshape(-1, 2)).reshape(points.shape[:2]), axis=1)
     costs = _costs(points)
     chosen: dict[int, Bridge] = {}
     for pair in np.argsort(costs, kind="stable").tolist():

@@ -68,7 +68,7 @@ class Lane:
         return np.random.Generator(np.random.PCG64((seed, self.scene.number, sample)))
 
     def copies(self) -> list[Lane]:
-        """`drawing.infill` lanes that go on from here, each with a randomness of its own."""
+        """`drawing.infill` lanes that continue from here, each with its own random numbers."""
         every = [copy(self) for _ in range(self.drawing.infill)]
         for sample, lane in enumerate(every):
             lane.visited, lane.joined, lane.begun = set(self.visited), set(self.joined), set(self.begun)
@@ -124,7 +124,7 @@ def healed_sketch(damage: Damage, result: InfillResult) -> Sketch:
     """The visible strokes as they are, then the sampled lines."""
     visible = damage.visible
     lines = [damage.denormalised(line) for line in result.lines]
-    return Sketch.from_strokes([*visible.strokes, *lines], category=visible.category, key=visible.key)
+    return Sketch.from_polylines([*visible.strokes, *lines], category=visible.category, key=visible.key)
 
 
 def infill(

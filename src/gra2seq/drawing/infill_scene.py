@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from zlib import crc32
-
 import numpy as np
 from numpy.typing import NDArray
 
 from gra2seq.drawing.bridges import bridges
 from gra2seq.drawing.merge import AT_BORDER
-from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.damage import Damage, own_number
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
 SAMPLES = 16  # places along a sampled line where the region is looked up
@@ -24,7 +22,7 @@ class Scene:
 
     def __init__(self, damage: Damage, simple: Sketch, unit: float) -> None:
         self.damage, self.unit = damage, unit
-        self.number = crc32(damage.visible.lengths.tobytes())
+        self.number = own_number(damage.visible)
         self.region = damage.lost_normalised
         self.pieces: list[Floats] = []
         for stroke, exact in zip(simple.strokes, damage.visible.strokes, strict=True):

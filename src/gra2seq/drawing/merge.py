@@ -19,7 +19,7 @@ def keep_lines(damage: Damage, drawn: Sketch) -> Sketch:
     """The visible strokes as they are, then what `drawn`, in the same units, has inside of the lost region."""
     visible = damage.visible
     taken = _joined(list(pieces(drawn, damage.lost, within=True)), open_ends(damage), JOIN * damage.side)
-    return Sketch.from_strokes([*visible.strokes, *taken], category=visible.category, key=visible.key)
+    return Sketch.from_polylines([*visible.strokes, *taken], category=visible.category, key=visible.key)
 
 
 def open_ends(damage: Damage) -> Doubles:

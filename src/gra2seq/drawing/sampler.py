@@ -36,7 +36,7 @@ def first_row(count: int, like: Tensor) -> Tensor:
 def sample_noise(seed: int, numbers: Ints, attempts: Ints, most: int, candidates: int) -> Noise:
     """Two uniforms and two normals a candidate, from (seed, number of the sketch, attempt).
 
-    The first candidate's are the same however many there are, and what a sketch gets does not depend on its company.
+    The first candidate's are the same however many there are, and do not depend on the other sketches.
     """
 
     def noise(places: Tensor) -> Tensor:
@@ -75,7 +75,7 @@ class Sampler:
 
     @torch.no_grad()
     def run(self) -> Iterator[tuple[int, Tensor]]:
-        """Number and rows (n, 5) of each sketch, when it ends; whoever consumes them may let further numbers wait."""
+        """Number and rows (n, 5) of each sketch, when it ends; the consumer may add further waiting numbers."""
         self._start(self._next(self.lanes))
         while not self.idle.all():
             self._move()
@@ -136,7 +136,7 @@ class Sampler:
         self.done = (self.done + 1).clamp(max=self.most - 1)
 
     def _refill(self) -> None:
-        """Begin waiting sketches in idle lanes, and drop the lanes that nobody waits for."""
+        """Begin waiting sketches in idle lanes, and drop lanes for which no sketch waits."""
         free = self.idle.nonzero()[:, 0][: len(self.waiting)]
         if len(free):
             self.number[free] = self._next(len(free))

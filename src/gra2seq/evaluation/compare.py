@@ -19,9 +19,9 @@ from gra2seq.errors import UserError
 from gra2seq.evaluation.equal_terms import Display, OtherBudget, begun, check_equal, dataset_of, digest
 from gra2seq.evaluation.protocol import Terms, check_terms, drawing_mode, outcomes, row_of
 from gra2seq.folder import load
+from gra2seq.models.model_files import CONFIG, LAST, WEIGHTS, read_progress
 from gra2seq.models.registry import trained_size
 from gra2seq.training import manifest
-from gra2seq.training.checkpoint import CONFIG, LAST, WEIGHTS, read_progress
 from gra2seq.training.loop import Stopped, read_metrics, train
 from gra2seq.training.reader import NO_READER, TRAINED
 from gra2seq.training.side_by_side import Planned, side_by_side, why_failed

@@ -20,10 +20,10 @@ from gra2seq.evaluation.protocol import redrawn, split_of, stored_noise
 from gra2seq.evaluation.sheet import write_sheet
 from gra2seq.evaluation.tables import DASH, FORMATS, beside_paper
 from gra2seq.model import Model
+from gra2seq.models.model_files import WEIGHTS
 from gra2seq.sketch.render import Picture
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write, readable_os_errors
-from gra2seq.training.checkpoint import WEIGHTS
 from gra2seq.training.loop import read_metrics
 
 TABLES = "comparison"  # name of the files with the figures

@@ -17,9 +17,9 @@ from gra2seq.config.systems import SYSTEMS
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.errors import UserError
 from gra2seq.evaluation.protocol import Progress, Terms, drawing_mode
+from gra2seq.models.model_files import CONFIG
 from gra2seq.models.registry import check_model
 from gra2seq.training import manifest
-from gra2seq.training.checkpoint import CONFIG
 from gra2seq.training.report import Watch
 from gra2seq.training.side_by_side import ShowAll, show_nobody
 

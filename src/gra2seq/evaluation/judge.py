@@ -1,4 +1,4 @@
-"""The judge in the user's hands: a trained Sketch-a-Net that tells the category of sketches."""
+"""The judge in the user's hands: a trained Sketch-a-Net that names the category of sketches."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from gra2seq.config.systems import CLASSIFIER
 from gra2seq.data.batches import Preparation, prepare
 from gra2seq.errors import UserError
 from gra2seq.folder import read_folder
+from gra2seq.models.model_files import WEIGHTS, load_network, scale_of
 from gra2seq.models.registry import preparation_of
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Ints, Sketch
-from gra2seq.training.checkpoint import WEIGHTS, load_network
-from gra2seq.training.manifest import scale_of
 
 BATCH = 16  # pictures that stay in the cache from layer to layer
 JUDGES = Path(__file__).parent.parent / "judges"  # those in the package, by name

@@ -21,6 +21,7 @@ import numpy as np
 from gra2seq.config import DrawingConfig
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
+from gra2seq.drawing.from_codes import STREAM
 from gra2seq.errors import UserError
 from gra2seq.evaluation.damage_kinds import DamageKind, damage_kinds
 from gra2seq.evaluation.judge import Judge
@@ -28,7 +29,7 @@ from gra2seq.evaluation.kept import Judged, Originals, fingerprint
 from gra2seq.evaluation.recognition import Recognition, recognition
 from gra2seq.evaluation.retrieval import ranks
 from gra2seq.evaluation.tables import FORMATS
-from gra2seq.model import STREAM, Model
+from gra2seq.model import Model
 from gra2seq.sketch.distance import chamfer
 from gra2seq.sketch.masking import MaskNoise
 from gra2seq.sketch.region import Flags
@@ -103,22 +104,17 @@ def evaluate(
     dataset: Dataset,
     *,
     name: str,
-    split: str = "test",
-    masks: Sequence[float] = (0.0, 0.1, 0.3),
-    squares: Sequence[float] = (),
-    seeds: Sequence[int] = (0,),
-    judge: Judge | None = None,
-    direction: str = "redrawn",
     folder: Path | None = None,
     progress: Progress | None = None,
+    **terms: Any,
 ) -> list[dict[str, Any]]:
-    """Rows of the paper's Tables 1 and 2, a row a mask (or square) and seed; shares from 0 to 1.
+    """Rows of the paper's Tables 1 and 2, a row a mask (or square) and seed; shares from 0 to 1. `terms` as in `Terms`.
 
-    `folder` is for results: a stopped evaluation goes on there. They are known by the weights and the data, so that
-    nothing of another model or of changed data is taken.
+    `folder` is for results: a stopped evaluation continues there. They are identified by the weights and the data, so
+    that nothing of another model or of changed data is taken.
     """
-    terms = Terms(split, masks, squares, seeds, judge, direction)
-    return [row_of(name, model, dataset, terms, one) for one in outcomes(model, dataset, terms, folder, progress)]
+    asked = Terms(**terms)
+    return [row_of(name, model, dataset, asked, one) for one in outcomes(model, dataset, asked, folder, progress)]
 
 
 def outcomes(
@@ -264,7 +260,7 @@ def redrawn(
         return drawn
     codes = model.encode(visible)
     guides = visible if drawing.guided else None
-    made = model.draw(codes, drawing=drawing, visible=guides, first=numbers[there], progress=progress)
+    made = model.draw_codes(codes, drawing=drawing, visible=guides, first=numbers[there], progress=progress)
     for number, sketch, damage in zip(there, made, visible, strict=True):
         drawn[number] = model.place(sketch, damage, drawing.keep_lines)
     return drawn
@@ -324,7 +320,7 @@ def check_terms(dataset: Dataset, terms: Terms) -> None:
         raise UserError(f"unknown direction {terms.direction!r}: one of {', '.join(DIRECTIONS)}")
     if terms.judge is not None and set(terms.judge.categories) != set(dataset.categories):
         raise UserError(
-            f"the judge tells {_few(terms.judge.categories)} apart, the data hold {_few(dataset.categories)}: "
+            f"the judge knows {_few(terms.judge.categories)}, the data hold {_few(dataset.categories)}: "
             "train a judge on the same categories"
         )
     damage_kinds(terms.masks, terms.squares)

@@ -98,7 +98,7 @@ def exact_squares(queries: Doubles, gallery: Doubles) -> Doubles:
 
 @dataclass(frozen=True)
 class _Near:
-    """What a first look cannot tell from near, by the places of queries in a block and of codes in a tile."""
+    """Pairs that a first look cannot exclude, by the places of queries in a block and of codes in a tile."""
 
     rows: Ints  # queries that have such codes
     pairs: tuple[Ints, Ints] | None  # each with its code, if they are few: then the pairs are looked at, not all

@@ -55,7 +55,7 @@ def patch_parts(sketch: Sketch, centres: Centres, canvas: Canvas) -> tuple[str, 
     ink = np.empty((len(names), len(centres)), np.int64)
     for row, name in zip(ink, names, strict=True):
         strokes = [stroke for stroke, part in zip(sketch.strokes, sketch.parts, strict=True) if part == name]
-        pixels = draw(Damage(Sketch.from_strokes(strokes), Region(), sketch.box), canvas)
+        pixels = draw(Damage(Sketch.from_polylines(strokes), Region(), sketch.box), canvas)
         row[:] = [cv2.countNonZero(pixels[window(centre, canvas)]) for centre in centres]
     return tuple(names[best] for best in ink.argmax(axis=0))
 

@@ -43,7 +43,7 @@ def read(
     environment variable GRA2SEQ_MAX_BYTES says), and at most 200 times the compressed size.
 
     >>> import gra2seq
-    >>> _ = gra2seq.write("cat.ndjson", gra2seq.Sketch.from_strokes([[(0, 0), (3, 4)]], category="cat"))
+    >>> _ = gra2seq.write("cat.ndjson", gra2seq.Sketch.from_polylines([[(0, 0), (3, 4)]], category="cat"))
     >>> gra2seq.read("cat.ndjson")
     [Sketch(cat, 1 strokes, 2 points)]
     """
@@ -88,6 +88,11 @@ def write(path: str | Path, records: Sketch | Iterable[Record | Sketch]) -> list
     that all files are there or none, even if the process is killed; a folder that exists is never written over.
     Through a symbolic link the file it points to is written. A record carries the split of its sketch (see
     `read_records`), which .ndjson, .json and .npz keep.
+
+    >>> import gra2seq
+    >>> sketch = gra2seq.Sketch.from_polylines([[(0, 0), (3, 4)]])
+    >>> [path.name for path in gra2seq.write("two.svg", [sketch, sketch])]
+    ['two-000.svg', 'two-001.svg']
     """
     path = Path(path)
     items = [records] if isinstance(records, Sketch) else records

@@ -26,7 +26,7 @@ from gra2seq.errors import UserError
 from gra2seq.formats.opening import RAISE_LIMIT, Limits, read_bytes
 from gra2seq.formats.record import Record
 from gra2seq.sketch.simplify import quickdraw_points
-from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch, to_polylines
+from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch
 from gra2seq.system.atomic_files import atomic_write
 
 DEFAULT_LIMITS = Limits()
@@ -205,10 +205,10 @@ def _why_unreadable(drawing: list[Any], number: int) -> str:
 
 
 def _polylines(sketch: Sketch) -> list[list[Any]]:
-    """As `to_polylines`, much faster for drawings in whole numbers, which most are."""
+    """As `to_quickdraw`, much faster for drawings in whole numbers, which most are."""
     rounded = np.rint(sketch.points)
     if not (rounded == sketch.points).all() or np.abs(rounded).max() > 2**31:
-        return [[*stroke] for stroke in to_polylines(sketch)]
+        return [[*stroke] for stroke in sketch.to_quickdraw()]
     x, y = rounded.astype(np.int64).T.tolist()
     ends = np.cumsum(sketch.lengths).tolist()
     return [[x[start:end], y[start:end]] for start, end in zip([0, *ends], ends, strict=False)]

@@ -83,7 +83,7 @@ def timelines(cells: Sequence[MotionCell]) -> list[Doubles]:
             every.append(np.empty(0))
             continue
         strokes = [*(cell.visible.strokes if cell.visible else []), *cell.drawn.strokes]
-        times = timeline(Sketch.from_strokes(strokes))[-len(cell.drawn) :]
+        times = timeline(Sketch.from_polylines(strokes))[-len(cell.drawn) :]
         every.append(times - times[0])
     return every
 

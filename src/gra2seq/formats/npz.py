@@ -25,7 +25,7 @@ from gra2seq.formats.json_strokes import parse_json
 from gra2seq.formats.opening import CHUNK, Limits, open_input
 from gra2seq.formats.record import Record
 from gra2seq.formats.safe_pickle import NumberType, PickledArrays, numbers_from
-from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch, from_stroke3, to_stroke3
+from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch
 from gra2seq.system.atomic_files import atomic_write
 
 SPLITS = ("train", "valid", "test")
@@ -69,7 +69,7 @@ def write_npz(path: Path, splits: dict[str, list[Sketch]]) -> None:
 
 def _offsets(sketch: Sketch) -> NDArray[Any]:
     """Stroke-3 in the smallest type that keeps it."""
-    rows = to_stroke3(sketch)
+    rows = sketch.to_stroke3()
     is_int16 = np.abs(rows).max() <= np.iinfo(np.int16).max and bool((rows == np.rint(rows)).all())
     return rows.astype(np.int16) if is_int16 else rows
 
@@ -114,7 +114,7 @@ def _read_splits(archive: zipfile.ZipFile, path: Path, limits: Limits) -> Iterat
 def _sketch(rows: NDArray[Any], known: dict[str, Any]) -> Sketch:
     if rows.ndim and len(rows) > MAX_POINTS_READ:  # counted before they become float64, eight times as large as int8
         raise UserError(f"the drawing has {len(rows)} points, {MAX_POINTS_READ} are read: simplify it")
-    return from_stroke3(rows, **known)
+    return Sketch.from_stroke3(rows, **known)
 
 
 def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BytesIO:

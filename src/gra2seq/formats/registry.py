@@ -47,7 +47,7 @@ def register_format(
     >>> import gra2seq
     >>> def read_dots(path):
     ...     lines = path.read_text().splitlines()
-    ...     yield gra2seq.Sketch.from_strokes([[tuple(map(float, line.split()))] for line in lines])
+    ...     yield gra2seq.Sketch.from_polylines([[tuple(map(float, line.split()))] for line in lines])
     >>> gra2seq.register_format(".dots", read=read_dots)
     >>> _ = Path("three.dots").write_text("0 0\\n10 0\\n5 8\\n")
     >>> gra2seq.read("three.dots")

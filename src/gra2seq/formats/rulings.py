@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Contrast = NDArray[np.float32]  # (height, width), 0 on the page to about 1 on the darkest lines
 Mask = NDArray[np.bool_]
 
-MIN_CONTRAST = 0.04  # fainter rulings do no harm
+MIN_CONTRAST = 0.04  # fainter rulings are not traced
 INK_QUANTILE = 0.99  # of the contrast of all lines: the drawing's own, even if nearly all are rulings
 FAINTER = 0.75  # of that contrast: the most that a ruling has
 ABOVE = 1.6  # times the typical contrast of the rulings: what is darker is ink

@@ -56,7 +56,7 @@ def trace(picture: Picture) -> Sketch:
             f"{picture.name} shows no drawing: more than {MAX_STROKES} separate lines were found; "
             "give a picture of a drawing on an empty page"
         )
-    return _simplified(Sketch.from_strokes([(stroke + 0.5) / scale - 0.5 for stroke in in_drawing_order(strokes)]))
+    return _simplified(Sketch.from_polylines([(stroke + 0.5) / scale - 0.5 for stroke in in_drawing_order(strokes)]))
 
 
 def _simplified(sketch: Sketch) -> Sketch:

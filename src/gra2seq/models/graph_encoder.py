@@ -75,8 +75,8 @@ class GraphEncoder(nn.Module):
         real = torch.cat([patches.valid.new_ones(batch_size, 1), patches.valid], dim=1)
         x, links = self.norm(torch.relu(v), real), adjacency
         added = self._added(x, links, patches)
-        for talk in self.before:
-            x = talk(x, real, self._whole(links, patches), added)
+        for exchange in self.before:
+            x = exchange(x, real, self._whole(links, patches), added)
             links, added = link(replace(nodes, features=x[:, 1:])), None  # positions are in the features by now
         return Graph(nodes, adjacency, self.mix(x, self._whole(links, patches), added))
 

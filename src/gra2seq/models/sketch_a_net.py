@@ -1,4 +1,4 @@
-"""Sketch-a-Net (Yu et al. 2017): tells the category of a 225 x 225 picture of a sketch. The judge behind Rec."""
+"""Sketch-a-Net (Yu et al. 2017): names the category of a 225 x 225 picture of a sketch. The judge behind Rec."""
 
 from __future__ import annotations
 

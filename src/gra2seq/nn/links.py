@@ -17,7 +17,7 @@ SELF = 1.0
 TWO = (0.5, 0.2)  # eq. 2: the closest, the second
 HEALER = (0.5, 0.3, 0.2)  # SketchHealer: self, one step, two steps
 REACH = 0.2  # SketchLattice: of the largest distance between two points
-WHOLE = 0.5  # eq. 3: what each node hears from the whole view, and the whole view from itself
+WHOLE = 0.5  # eq. 3: what each node receives from the whole view, and the whole view from itself
 
 
 @dataclass(frozen=True)

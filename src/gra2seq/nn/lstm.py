@@ -43,7 +43,7 @@ def last_rows(packed: PackedSequence) -> Tensor:
 
 
 class LSTM(nn.LSTM):
-    """torch's. Gates (B, 4 hidden) are told by inputs and by the last hidden state, and a bias is added."""
+    """torch's LSTM. Its gates (B, 4 hidden) are linear in the inputs and the last hidden state, plus a bias."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__(inputs, hidden)
@@ -62,7 +62,7 @@ class LSTM(nn.LSTM):
 
     @property
     def added(self) -> Tensor:
-        """To what the gates are told, at every step: torch has two biases."""
+        """The bias of the gates: torch has two, which are added."""
         return self.all_weights[0][2] + self.all_weights[0][3]
 
     def run(self, rows: PackedSequence, hidden: Tensor, cell: Tensor, steady: Tensor | None = None) -> Tensor:
@@ -73,11 +73,11 @@ class LSTM(nn.LSTM):
         if rows.data.device.type != "cpu":
             return self._by_torch(rows, hidden, cell, steady)
         order, own = order_of(rows), rows.data.shape[1]
-        told = self.added.expand(len(hidden), -1)
+        constant = self.added.expand(len(hidden), -1)
         if steady is not None:
-            told = F.linear(steady, self.by_inputs[:, own:], self.added)
+            constant = F.linear(steady, self.by_inputs[:, own:], self.added)
         walked: Tensor = _Walk.apply(  # type: ignore[no-untyped-call]
-            rows.data, self.by_inputs[:, :own], told[order], hidden[order], cell[order], self.by_hidden,
+            rows.data, self.by_inputs[:, :own], constant[order], hidden[order], cell[order], self.by_hidden,
             rows.batch_sizes.tolist(),
         )  # fmt: skip
         return walked
@@ -89,14 +89,14 @@ class LSTM(nn.LSTM):
         outputs: Tensor = self(rows, (hidden.unsqueeze(0), cell.unsqueeze(0)))[0].data
         return outputs
 
-    def step(self, told: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """What the gates are told, all added up, and the cell -> hidden, cell. For use: no gradient passes.
+    def step(self, gate_inputs: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        """Inputs of the gates (inputs, hidden state and bias added up) and the cell -> hidden, cell. Without gradients.
 
-        `told` is written over. tanh(x) is 2 sigmoid(2x) - 1 to a rounding of 1, and on a CPU four times as fast.
+        `gate_inputs` is overwritten. tanh(x) is 2 sigmoid(2x) - 1 to a rounding of 1, and on a CPU four times as fast.
         """
-        enter, forget, new, out = told.chunk(GATES, dim=-1)
+        enter, forget, new, out = gate_inputs.chunk(GATES, dim=-1)
         new.mul_(2)
-        told.sigmoid_()
+        gate_inputs.sigmoid_()
         cell = torch.mul(forget, cell).addcmul_(enter, new, value=2).sub_(enter)
         return torch.mul(cell, 2).sigmoid_().mul_(2).sub_(1).mul_(out), cell
 
@@ -125,7 +125,7 @@ class _Walk(torch.autograd.Function):
         ctx: Any,
         rows: Tensor,  # (R, inputs)
         by_inputs: Tensor,  # (4 hidden, inputs)
-        told: Tensor,  # (B, 4 hidden) to the gates at every step
+        constant: Tensor,  # (B, 4 hidden) to the gates at every step
         hidden: Tensor,  # (B, hidden)
         cell: Tensor,
         by_hidden: Tensor,  # (4 hidden, hidden)
@@ -138,7 +138,7 @@ class _Walk(torch.autograd.Function):
         before, last, start = hidden, cell, 0
         for size in sizes:
             now = slice(start, start + size)
-            step = gates[now].add_(told[:size]).addmm_(before[:size], across)
+            step = gates[now].add_(constant[:size]).addmm_(before[:size], across)
             step[:, : 2 * units].sigmoid_()
             step[:, 2 * units : 3 * units].tanh_()
             step[:, 3 * units :].sigmoid_()
@@ -165,7 +165,7 @@ class _Walk(torch.autograd.Function):
         by_cell = aten.tanh_backward(out, read)
         of_gates = slope.view_as(gates)
         of_outputs = gradient.clone()
-        of_told = hidden.new_zeros(len(hidden), gates.shape[1])
+        of_constant = hidden.new_zeros(len(hidden), gates.shape[1])
         of_hidden, of_cell = (hidden.new_zeros(0, hidden.shape[1]) for _ in range(2))  # from the step behind
         stop = len(rows)
         for size in reversed(sizes):
@@ -178,13 +178,13 @@ class _Walk(torch.autograd.Function):
             slope[now, 3].mul_(of_output)
             of_cell = of_read.mul_(forget[now])
             of_hidden = of_gates[now] @ by_hidden
-            of_told[:size].add_(of_gates[now])
+            of_constant[:size].add_(of_gates[now])
             stop -= size
         of_rows, of_by_inputs, *_, of_by_hidden, _ = ctx.needs_input_grad  # what is frozen needs none
         return (
             of_gates @ by_inputs if of_rows else None,
             of_gates.T @ rows if of_by_inputs else None,
-            of_told,
+            of_constant,
             of_hidden,
             of_cell,
             of_gates.T @ _earlier(hidden, outputs, sizes) if of_by_hidden else None,

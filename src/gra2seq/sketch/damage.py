@@ -7,10 +7,11 @@ ends (what users have) or from the paper's masks (its protocol).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,13 @@ class Damage:
 
     The frame is the box that the whole drawing is taken to have had: it gives scale and placement. `centres` are the
     surviving patch centres where the paper's protocol gives them; without them, patches lie along the visible strokes.
+    `lose` makes damage from a drawing and a lost region.
+
+    >>> import gra2seq
+    >>> visible = gra2seq.Sketch.from_polylines([[(0, 0), (100, 0)], [(0, 80), (40, 80)]])
+    >>> damage = gra2seq.Damage(visible, gra2seq.Region.of_boxes([(40, 60, 60, 40)]), frame=(0, 0, 100, 100))
+    >>> gra2seq.load().heal(damage, keep_lines=True).strokes[0].tolist()
+    [[0.0, 0.0], [100.0, 0.0]]
     """
 
     visible: Sketch
@@ -74,6 +82,9 @@ class Damage:
         return Damage(sketch, Region(), self.frame)
 
 
+Drawable = Sketch | Damage
+
+
 def lose(sketch: Sketch, lost: Region, frame: Box | None = None) -> Damage:
     """What stays visible of a drawing when a region is lost.
 
@@ -92,6 +103,36 @@ def lose(sketch: Sketch, lost: Region, frame: Box | None = None) -> Damage:
     labels = tuple(sketch.parts[part.stroke] for part in parts) if sketch.parts else ()
     visible = Sketch(np.concatenate([part.points for part in parts]), lengths, sketch.category, sketch.key, labels)
     return Damage(visible, lost, checked_frame(frame, visible) if frame is not None else guessed_frame(visible, lost))
+
+
+def damages_of(sketches: Sequence[Drawable], holes: Holes = (), frame: Frames | None = None) -> list[Damage]:
+    """What stays visible of each sketch when the regions in `holes` are lost. `Damage` is taken as it is."""
+    every = checked_drawables(sketches)
+    regions = one_each(holes, len(every), "holes")
+    frames = one_each(frame, len(every), "frame")
+    return [
+        one if isinstance(one, Damage) else lose(one, Region.of_boxes(lost or ()), own)
+        for one, lost, own in zip(every, regions, frames, strict=True)
+    ]
+
+
+def as_list(sketches: Drawable | Sequence[Drawable]) -> list[Drawable]:
+    """One sketch or several, as a list."""
+    return [sketches] if isinstance(sketches, Sketch | Damage) else list(sketches)
+
+
+def like_given(sketches: Drawable | Sequence[Drawable], drawn: list[Sketch], samples: int) -> Sketch | list[Sketch]:
+    """One drawing for one sample of one sketch, otherwise the list."""
+    return drawn[0] if isinstance(sketches, Sketch | Damage) and samples == 1 else drawn
+
+
+def checked_drawables(values: Iterable[Any]) -> list[Drawable]:
+    """Sketches and damages as a list; anything else among them is an error."""
+    every = list(values)
+    for value in every:
+        if not isinstance(value, Sketch | Damage):
+            raise UserError(f"a sketch is wanted, not {type(value).__name__}: gra2seq.read gives some")
+    return every
 
 
 def guessed_frame(visible: Sketch, lost: Region) -> Box:
@@ -145,6 +186,22 @@ def mask(sketch: Sketch, noise: NDArray[np.floating], probability: float, frame:
         raise UserError(
             f"masks with probability {probability} hide all of {_name(sketch)}: lower it, or use another seed"
         ) from None
+
+
+def masked(sketches: Sequence[Drawable], probability: float, seed: int) -> list[Damage]:
+    """Each sketch with patches masked at random, the same ones wherever the drawing lies and whatever its size."""
+    if not 0 <= probability <= 1:
+        raise UserError(f"mask probability {probability} must lie between 0 and 1")
+    intact = [one for one in checked_drawables(sketches) if isinstance(one, Sketch)]
+    if len(intact) < len(sketches):
+        raise UserError("masks are for sketches: these are damaged already")
+    noise = [np.random.Generator(np.random.PCG64((seed, own_number(one)))).random(NODES) for one in intact]
+    return [mask(one, numbers, probability) for one, numbers in zip(intact, noise, strict=True)]
+
+
+def own_number(sketch: Sketch) -> int:
+    """A number that strokes keep when they are moved or scaled, so that their randomness stays the same."""
+    return crc32(sketch.lengths.tobytes())
 
 
 def missing_end(sketch: Sketch, share: float, frame: Box | None = None) -> Damage:

@@ -2,7 +2,7 @@
 
 Every convolution of the patch CNN has a 2 x 2 kernel and stride 2, so the feature of a 2^k x 2^k block depends on
 its own pixels alone. This file gives the distinct blocks of a batch of patches numbers, level by level (hash-consing):
-number 0 is the blank block, and a block is told by the numbers of its four quarters. `nn/patch_cnn.py` computes
+number 0 is the blank block, and a block is identified by the numbers of its four quarters. `nn/patch_cnn.py` computes
 with the result; nothing is approximated.
 
 Two products are shared on top of that. A block's feature is a sum over its quarters q of W_q f(quarter), so the

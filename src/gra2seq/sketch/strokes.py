@@ -23,6 +23,7 @@ DX, DY, DOWN, UP, END = range(5)  # columns of stroke-5: offset, then one-hot pe
 LIFT = 2  # third column of stroke-3: 1 where the pen is lifted after the point
 
 BOX = 255.0  # longer side of a drawing as models draw it: QuickDraw's own unit
+NOTEBOOK_SIDE = 240  # px of the picture in a notebook
 MAX_POINTS_READ = 1_000_000  # a drawing with more points than this is taken for an attack or a mistake
 
 
@@ -30,7 +31,13 @@ MAX_POINTS_READ = 1_000_000  # a drawing with more points than this is taken for
 class Sketch:
     """One drawing. x grows to the right, y downwards; units are the drawer's own.
 
-    All points lie in one array, stroke after stroke, because that is how they are stored and drawn.
+    All points lie in one array, stroke after stroke, because that is how they are stored and drawn. Sketches with the
+    same content are equal; `len` is the number of points.
+
+    >>> import gra2seq
+    >>> house = gra2seq.Sketch.from_polylines([[(0, 9), (0, 4), (4, 0), (8, 4), (8, 9)]], category="house")
+    >>> house, len(house), house == house.with_points(house.points + 1)
+    (Sketch(house, 1 strokes, 5 points), 5, False)
     """
 
     points: Floats  # (P, 2)
@@ -64,12 +71,17 @@ class Sketch:
             raise UserError(f"{who}: {len(self.parts)} part labels for {len(lengths)} strokes")
 
     @staticmethod
-    def from_strokes(strokes: Iterable[ArrayLike], **about: Any) -> Sketch:
-        """From polylines of one row (x, y) a point; a third column, such as a pen's pressure, is left out.
+    def from_polylines(polylines: Iterable[ArrayLike], **about: Any) -> Sketch:
+        """From one array (n, 2) a stroke, a row (x, y) a point. A third column, such as a pen's pressure, is ignored.
 
-        So are strokes without a point, with their part label.
+        `about`: `category`, `key` and `parts`. Strokes without a point are left out, and so is their part label.
+
+        >>> import gra2seq
+        >>> roof = gra2seq.Sketch.from_polylines([[(0, 40), (50, 0), (100, 40)]], category="roof")
+        >>> roof.box
+        (0.0, 0.0, 100.0, 40.0)
         """
-        arrays = [_points(stroke, number) for number, stroke in enumerate(strokes)]
+        arrays = [_points(stroke, number) for number, stroke in enumerate(polylines)]
         parts = tuple(about.pop("parts", ()))
         if parts:
             if len(parts) != len(arrays):
@@ -78,6 +90,110 @@ class Sketch:
         arrays = [stroke for stroke in arrays if len(stroke)]
         points = np.concatenate(arrays) if arrays else np.empty((0, 2), np.float32)
         return Sketch(points, np.array([len(stroke) for stroke in arrays], np.int64), parts=parts, **about)
+
+    @staticmethod
+    def from_stroke3(rows: ArrayLike, **about: Any) -> Sketch:
+        """From sketch-rnn's rows (dx, dy, lift), (P, 3). A missing lift at the very end is added.
+
+        >>> import gra2seq
+        >>> gra2seq.Sketch.from_stroke3([(0, 0, 0), (9, 0, 1), (-9, 5, 0), (9, 0, 1)])
+        Sketch(?, 2 strokes, 4 points)
+        """
+        rows = np.asarray(rows, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != 3:
+            raise UserError(f"stroke-3 needs rows of (dx, dy, lift), got shape {rows.shape}")
+        return _from_offsets(rows[:, :2], rows[:, LIFT], about)
+
+    @staticmethod
+    def from_quickdraw(drawing: Sequence[Sequence[ArrayLike]], **about: Any) -> Sketch:
+        """From QuickDraw's form: a stroke is [[x…], [y…]] (a third list, such as times, is ignored).
+
+        >>> import gra2seq
+        >>> gra2seq.Sketch.from_quickdraw([[[0, 50, 100], [40, 0, 40]]])
+        Sketch(?, 1 strokes, 3 points)
+        """
+        strokes = []
+        for number, stroke in enumerate(drawing):
+            try:
+                x, y = (np.asarray(values) for values in (stroke[0], stroke[1]))
+                rows = len(stroke) > 3  # more lists than x, y, time: probably one for each point
+            except (TypeError, IndexError, ValueError, KeyError):
+                x, y, rows = np.empty(()), np.empty(()), False
+            if x.ndim != 1 or x.shape != y.shape or (x.size and not {x.dtype.kind, y.dtype.kind} <= set("iuf")) or rows:
+                what = f"stroke {number} is not a pair of equally long lists of numbers [[x…], [y…]]"
+                raise UserError(f"{what}: give points [[x, y], …] to Sketch.from_polylines" if rows else what)
+            strokes.append(np.column_stack([x, y]).astype(np.float64))
+        return Sketch.from_polylines(strokes, **about)
+
+    @staticmethod
+    def from_svg(text: str | bytes) -> Sketch:
+        """From the text of an SVG document, in the units of its page; `gra2seq.read` reads a file.
+
+        Curves become polylines of many points, which `gra2seq.read` also simplifies.
+
+        >>> import gra2seq
+        >>> gra2seq.Sketch.from_svg('<svg xmlns="http://www.w3.org/2000/svg"><path d="M 0 0 L 30 40"/></svg>')
+        Sketch(?, 1 strokes, 2 points)
+        """
+        from gra2seq.formats.svg import read_svg  # here: formats are built on sketches
+
+        return read_svg(text.encode() if isinstance(text, str) else text)
+
+    def to_polylines(self) -> list[Floats]:
+        """One array (n, 2) a stroke: copies, to be changed freely (`strokes` are views).
+
+        >>> import gra2seq
+        >>> [line.tolist() for line in gra2seq.Sketch.from_polylines([[(1, 2), (3, 4)]]).to_polylines()]
+        [[[1.0, 2.0], [3.0, 4.0]]]
+        """
+        return [stroke.copy() for stroke in self.strokes]
+
+    def to_stroke3(self) -> Doubles:
+        """Offsets and pen lifts, (P, 3). The first offset is the first point itself, so nothing is lost.
+
+        In double precision: the difference of two single-precision numbers does not fit into one.
+
+        >>> import gra2seq
+        >>> gra2seq.Sketch.from_polylines([[(1, 2), (4, 6)]]).to_stroke3()
+        array([[1., 2., 0.],
+               [3., 4., 1.]])
+        """
+        rows = np.zeros((len(self), 3))
+        rows[0, :2] = self.points[0]
+        rows[1:, :2] = np.diff(self.points.astype(np.float64), axis=0)
+        rows[self.starts + self.lengths - 1, LIFT] = 1
+        return rows
+
+    def to_quickdraw(self) -> list[list[list[float]]]:
+        """To QuickDraw's form; whole numbers stay whole.
+
+        >>> import gra2seq
+        >>> gra2seq.Sketch.from_polylines([[(1, 2), (3, 4.5)]]).to_quickdraw()
+        [[[1, 3], [2, 4.5]]]
+        """
+
+        def plain(values: Floats) -> list[float]:
+            return [int(value) if float(value).is_integer() else float(value) for value in values.tolist()]
+
+        return [[plain(stroke[:, 0]), plain(stroke[:, 1])] for stroke in self.strokes]
+
+    def to_svg(self, *, curves: bool = False) -> str:
+        """The text of an SVG document, one <path> a stroke: exact polylines, or smooth curves.
+
+        >>> import gra2seq
+        >>> sketch = gra2seq.Sketch.from_polylines([[(0, 0), (3, 4)]], category="line")
+        >>> gra2seq.Sketch.from_svg(sketch.to_svg()) == sketch
+        True
+        """
+        from gra2seq.formats.svg import write_svg  # here: formats are built on sketches
+
+        return write_svg(self, curves=curves)
+
+    def _repr_svg_(self) -> str:
+        """A picture for notebooks, of the same size whatever the drawing's units are."""
+        points = self.points.astype(np.float64) - self.box[:2]
+        shown = self.with_points(points * (BOX / (max(self.box[2:]) or BOX)))
+        return shown.to_svg().replace("<svg ", f'<svg width="{NOTEBOOK_SIDE}" height="{NOTEBOOK_SIDE}" ', 1)
 
     @cached_property
     def starts(self) -> Ints:
@@ -100,41 +216,24 @@ class Sketch:
         return Sketch(points, self.lengths, self.category, self.key, self.parts)
 
     def __len__(self) -> int:
+        """The number of points."""
         return len(self.points)
+
+    def __eq__(self, other: object) -> bool:
+        """The same points in the same strokes, with the same category, key and part labels."""
+        if not isinstance(other, Sketch):
+            return NotImplemented
+        return (
+            (self.category, self.key, self.parts) == (other.category, other.key, other.parts)
+            and np.array_equal(self.lengths, other.lengths)
+            and np.array_equal(self.points, other.points)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.lengths.tobytes(), self.category, self.key, self.parts))
 
     def __repr__(self) -> str:
         return f"Sketch({self.category or '?'}, {len(self.lengths)} strokes, {len(self)} points)"
-
-
-def to_stroke3(sketch: Sketch) -> Doubles:
-    """Offsets and pen lifts, (P, 3). The first offset is the first point itself, so nothing is lost.
-
-    In double precision: the difference of two single-precision numbers does not fit into one.
-    """
-    rows = np.zeros((len(sketch), 3))
-    rows[0, :2] = sketch.points[0]
-    rows[1:, :2] = np.diff(sketch.points.astype(np.float64), axis=0)
-    rows[sketch.starts + sketch.lengths - 1, LIFT] = 1
-    return rows
-
-
-def from_stroke3(rows: ArrayLike, **about: Any) -> Sketch:
-    """The inverse of `to_stroke3`. A missing lift at the very end is added."""
-    rows = np.asarray(rows, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] != 3:
-        raise UserError(f"stroke-3 needs rows of (dx, dy, lift), got shape {rows.shape}")
-    return _from_offsets(rows[:, :2], rows[:, LIFT], about)
-
-
-def _from_offsets(offsets: Doubles, lift: Doubles, about: dict[str, Any]) -> Sketch:
-    lifted = lift > 0.5
-    lifted[-1:] = True
-    ends = np.flatnonzero(lifted) + 1
-    lengths = ends.copy()
-    lengths[1:] -= ends[:-1]
-    with np.errstate(over="ignore", invalid="ignore"):  # Sketch says what is wrong with infinite points
-        points = offsets.cumsum(axis=0).astype(np.float32)
-    return Sketch(points, lengths, **about)
 
 
 def to_stroke5(sketch: Sketch, length: int | None = None) -> Doubles:
@@ -142,7 +241,7 @@ def to_stroke5(sketch: Sketch, length: int | None = None) -> Doubles:
 
     There is always at least one END row.
     """
-    rows3 = to_stroke3(sketch)
+    rows3 = sketch.to_stroke3()
     length = len(rows3) + 1 if length is None else length
     if len(rows3) >= length:
         raise UserError(
@@ -167,20 +266,15 @@ def from_stroke5(rows: ArrayLike, **about: Any) -> Sketch:
     return _from_offsets(drawn[:, :2], drawn[:, UP], about)
 
 
-def from_polylines(drawing: Sequence[Sequence[ArrayLike]], **about: Any) -> Sketch:
-    """From QuickDraw's form: a stroke is [[x…], [y…]] (a third list, such as times, is ignored)."""
-    strokes = []
-    for number, stroke in enumerate(drawing):
-        try:
-            x, y = (np.asarray(values) for values in (stroke[0], stroke[1]))
-            points = len(stroke) > 3
-        except (TypeError, IndexError, ValueError, KeyError):
-            x, y, points = np.empty(()), np.empty(()), False
-        if x.ndim != 1 or x.shape != y.shape or (x.size and not {x.dtype.kind, y.dtype.kind} <= set("iuf")) or points:
-            what = f"stroke {number} is not a pair of equally long lists of numbers [[x…], [y…]]"
-            raise UserError(f"{what}: give points [[x, y], …] to Sketch.from_strokes" if points else what)
-        strokes.append(np.column_stack([x, y]).astype(np.float64))
-    return Sketch.from_strokes(strokes, **about)
+def _from_offsets(offsets: Doubles, lift: Doubles, about: dict[str, Any]) -> Sketch:
+    lifted = lift > 0.5
+    lifted[-1:] = True
+    ends = np.flatnonzero(lifted) + 1
+    lengths = ends.copy()
+    lengths[1:] -= ends[:-1]
+    with np.errstate(over="ignore", invalid="ignore"):  # Sketch says what is wrong with infinite points
+        points = offsets.cumsum(axis=0).astype(np.float32)
+    return Sketch(points, lengths, **about)
 
 
 def _points(stroke: ArrayLike, number: int) -> Floats:
@@ -195,15 +289,6 @@ def _points(stroke: ArrayLike, number: int) -> Floats:
     if rows.ndim != 2 or rows.shape[1] not in (2, 3):
         raise UserError(
             f"stroke {number} has shape {rows.shape}, not (n, 2), one row (x, y) a point: "
-            "pass x and y only, or [[x…], [y…]] to from_polylines"
+            "pass x and y only, or [[x…], [y…]] to Sketch.from_quickdraw"
         )
     return rows[:, :2]
-
-
-def to_polylines(sketch: Sketch) -> list[list[list[float]]]:
-    """To QuickDraw's form; whole numbers stay whole."""
-
-    def plain(values: Floats) -> list[float]:
-        return [int(value) if float(value).is_integer() else float(value) for value in values.tolist()]
-
-    return [[plain(stroke[:, 0]), plain(stroke[:, 1])] for stroke in sketch.strokes]

@@ -103,7 +103,7 @@ async def health(request: Request) -> dict[str, Any]:
 
 @router.post("/heal", responses=LINES)
 async def heal(body: schemas.HealIn, request: Request) -> Response:
-    """Draw again what was rubbed out, in `samples` different ways; the visible strokes stay as they are.
+    """Draw again what was erased, in `samples` different ways; the visible strokes stay as they are.
 
     A first drawing may come early and be marked as provisional.
     """
@@ -204,7 +204,7 @@ async def _draw(kind: str, body: schemas.DrawIn, request: Request) -> Response:
     engine = _engine(request)
     _ = engine.model
     damage = await run_in_threadpool(body.damage)
-    if kind != "heal":  # what was rubbed out stays away, and is not drawn again
+    if kind != "heal":  # what was erased stays so
         damage = Damage(damage.visible, frame=damage.frame)
     wanted = DrawRequest(kind, damage, body.samples, body.seed, body.temperature)
     return await _stream(answers(engine.draw, wanted.key, wanted, request.is_disconnected))

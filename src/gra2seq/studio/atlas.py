@@ -15,7 +15,7 @@ from gra2seq.sketch.strokes import Doubles, Floats, Ints, Sketch
 
 if TYPE_CHECKING:
     from gra2seq.model import Model
-    from gra2seq.sketch_graph import SketchGraph
+    from gra2seq.models.sketch_graph import SketchGraph
 
 MAX_DRAWINGS = 60  # whose patches are collected: some 1,200 patches
 NEAREST = 3  # patches of the same cluster that are shown beside one

@@ -27,7 +27,7 @@ from gra2seq.studio.signs import signs_of
 if TYPE_CHECKING:
     from gra2seq.config import DrawingConfig
     from gra2seq.model import Model
-    from gra2seq.sketch_graph import SketchGraph
+    from gra2seq.models.sketch_graph import SketchGraph
 
 LANES = MAX_SAMPLES  # samples of the decoder, of which the best are shown
 PREVIEW_LANES = 2  # samples behind the provisional drawing
@@ -244,7 +244,7 @@ def morph(model: Model, sketches: Sequence[Sketch], steps: int, drawing: Drawing
     edges = [blended(codes[top], codes[top + 1], share) for top in (0, 2)]
     columns = [blended(upper, lower, share) for upper, lower in zip(*edges, strict=True)]
     sheet = np.stack(columns, axis=1).reshape(SHEET * SHEET, -1)
-    return model.draw(sheet, drawing=drawing, first=np.zeros(len(sheet), np.int64))
+    return model.draw_codes(sheet, drawing=drawing, first=np.zeros(len(sheet), np.int64))
 
 
 def _deliver_sketches(job: Job, sketches: Sequence[Sketch]) -> None:

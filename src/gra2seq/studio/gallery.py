@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gra2seq.data.datasets import default_cache
+from gra2seq.data.cache import default_cache
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.sketch.damage import Damage

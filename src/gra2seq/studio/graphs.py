@@ -9,7 +9,7 @@ import numpy as np
 from gra2seq.studio.atlas import PatchAtlas
 
 if TYPE_CHECKING:
-    from gra2seq.sketch_graph import SketchGraph
+    from gra2seq.models.sketch_graph import SketchGraph
 
 
 def graph_answer(graph: SketchGraph, atlas: PatchAtlas | None) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class EraserIn(Request):
 
 
 class RegionIn(Request):
-    """What was rubbed out: the union of boxes, polygons and eraser paths."""
+    """What was erased: the union of boxes, polygons and eraser paths."""
 
     boxes: list[BoxIn] = Field(default=[], max_length=limits.MAX_SHAPES, description="[x, y, width, height]")
     polygons: list[Annotated[list[Point], Field(min_length=3)]] = Field(default=[], max_length=limits.MAX_SHAPES)
@@ -66,7 +66,7 @@ class DrawingIn(Request):
         """The drawing, if it is not too large."""
         limits.check_count("strokes", len(self.strokes), limits.MAX_STROKES)
         limits.check_count("points", sum(map(len, self.strokes)), limits.MAX_POINTS)
-        return Sketch.from_strokes(self.strokes)
+        return Sketch.from_polylines(self.strokes)
 
 
 class DamagedIn(DrawingIn):
@@ -95,7 +95,7 @@ class HealIn(DrawIn):
     def damage(self) -> Damage:
         damage = super().damage()
         if not damage.lost:
-            raise UserError("nothing was rubbed out: give a region, or ask /api/complete to finish the drawing")
+            raise UserError("nothing was erased: give a region, or ask /api/complete to finish the drawing")
         return damage
 
 

@@ -110,7 +110,7 @@ def remove_leftovers(folder: Path) -> list[Path]:
     """Remove what writes that were killed left in `folder`: only this user's, never those of a running process."""
     try:
         found = [Path(entry.path) for entry in os.scandir(folder) if _is_leftover(entry)]
-    except OSError:  # whoever writes to it next is told
+    except OSError:  # the next write reports it
         return []
     for path in found:
         shutil.rmtree(path, ignore_errors=True)

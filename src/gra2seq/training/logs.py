@@ -57,7 +57,7 @@ class Logs:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with contextlib.suppress(OSError) if kind else contextlib.nullcontext():  # the first error is the one to tell
+        with contextlib.suppress(OSError) if kind else contextlib.nullcontext():  # the first error is the one to report
             for file in self.files.values():
                 file.close()
             if self.writing:

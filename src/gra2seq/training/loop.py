@@ -27,6 +27,7 @@ from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.schedule import Schedule, Share, Steps, stream
 from gra2seq.errors import UserError
 from gra2seq.folder import model_folder
+from gra2seq.models import model_files
 from gra2seq.models.registry import build_network, preparation_of
 from gra2seq.system.atomic_files import readable_os_errors
 from gra2seq.system.json_files import read_json_lines
@@ -72,9 +73,9 @@ def train(config: RunConfig, *, resume: bool = False, watch: Watch | None = None
 
 def _check_folder(run: Path, resume: bool) -> None:
     """There is a run to resume, or room for a new one."""
-    if resume and not (run / checkpoint.CONFIG).exists():
+    if resume and not (run / model_files.CONFIG).exists():
         raise UserError(f"{run} holds no run: nothing to resume; leave --resume out to start")
-    if not resume and any((run / name).exists() for name in (checkpoint.LAST, checkpoint.WEIGHTS)):
+    if not resume and any((run / name).exists() for name in (model_files.LAST, model_files.WEIGHTS)):
         raise UserError(f"{run} holds a model already: go on with --resume, or choose another folder with run=…")
 
 
@@ -105,7 +106,7 @@ class Trainer:
         if resume and fabric.is_global_zero and (note := checkpoint.recover_last(self.run)):
             self._note(note)
         fabric.barrier()  # the last checkpoint is sound, or replaced by the one before it
-        begun = resume and (self.run / checkpoint.LAST).exists()  # else it was stopped before its first checkpoint
+        begun = resume and (self.run / model_files.LAST).exists()  # else it was stopped before its first checkpoint
         self.dataset = self._start_from(dataset, begun)
         if self.training.reader not in ("", NO_READER) and not begun:  # else it is in the checkpoint
             load_reader(self.network, self.training.reader)
@@ -136,18 +137,18 @@ class Trainer:
         if not begun:
             if self.training.objective != "reconstruct":
                 manifest.check_same_model(other, self.config)
-            fresh, unused = checkpoint.start_from(other / checkpoint.WEIGHTS, self.network)
+            fresh, unused = model_files.start_from(other / model_files.WEIGHTS, self.network)
             parts = [f"{how}: {', '.join(names)}" for how, names in (("new", fresh), ("unused", unused)) if names]
             self._note("; ".join([f"begins with the weights of {self.config.start}", *parts]))
-        return replace(dataset, unit=manifest.scale_of(other))
+        return replace(dataset, unit=model_files.scale_of(other))
 
     def _write_manifest(self, resume: bool) -> None:
         about = manifest.describe(self.config, self.dataset)
         if self.training.objective != "reconstruct" and not resume:  # it stays the other model, whatever it learns from
-            about["categories"] = manifest.categories_of(model_folder(self.config.start))
+            about["categories"] = model_files.categories_of(model_folder(self.config.start))
         elif self.training.objective != "reconstruct":
-            about["categories"] = manifest.categories_of(self.run)
-        checkpoint.write_json(self.run / checkpoint.CONFIG, about)
+            about["categories"] = model_files.categories_of(self.run)
+        model_files.write_json(self.run / model_files.CONFIG, about)
         if not (self.state.finished and is_finished(self.training, self.state)):  # else there is nothing to do
             manifest.write(self.run, self.config, self.dataset, resumed_at=self.state.step if resume else None)
 
@@ -155,13 +156,13 @@ class Trainer:
         """All steps that are left; returns the folder of the run."""
         with Stopping() as stopping, Logs(self.run, self.state.step, writing=self.fabric.is_global_zero) as self.logs:
             self._steps(stopping)
-        kept = (self.run / checkpoint.WEIGHTS).exists()
+        kept = (self.run / model_files.WEIGHTS).exists()
         classifier = self.config.model.name == CLASSIFIER
         if self.fabric.is_global_zero and kept and self.state.finished and classifier and len(self.dataset.test):
-            checkpoint.load_weights(self.run / checkpoint.WEIGHTS, self.network)
+            model_files.load_weights(self.run / model_files.WEIGHTS, self.network)
             test = Validation(self.config, self.dataset, self.bare_objective, self.dataset.test, len(self.dataset.test))
             figures = {**test.losses(), "sketches": len(test.indices), "categories": list(self.dataset.categories)}
-            checkpoint.write_json(self.run / TEST, figures)  # its accuracy is the ceiling of every Rec it gives
+            model_files.write_json(self.run / TEST, figures)  # its accuracy is the ceiling of every Rec it gives
         self.fabric.barrier()
         if self.fabric.is_global_zero and self.state.finished and not kept:  # behind the barrier: nobody waits for one
             raise UserError(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 import platform
 import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from gra2seq.config import RunConfig, as_dict, parse_config
 from gra2seq.data.datasets import Dataset
 from gra2seq.errors import UserError
-from gra2seq.training.checkpoint import CONFIG, read_json, write_json
+from gra2seq.models.model_files import CONFIG, read_field, read_json, write_json
 
-T = TypeVar("T")
 MANIFEST = "manifest.json"
 VERSION = 2  # of config.json; version 0.1 of gra2seq wrote none
 LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
@@ -37,7 +35,7 @@ def describe(config: RunConfig, dataset: Dataset) -> dict[str, Any]:
 def write(run: Path, config: RunConfig, dataset: Dataset, resumed_at: int | None) -> None:
     """One entry a stretch: a resumed run keeps the entries before."""
     path = run / MANIFEST
-    stretches = _field(path, "stretches", list) if path.exists() and resumed_at is not None else []
+    stretches = read_field(path, "stretches", list) if path.exists() and resumed_at is not None else []
     stretches.append(
         {
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -77,7 +75,7 @@ def fixed_options(config: RunConfig) -> dict[str, Any]:
 
 def check_same_run(run: Path, config: RunConfig, dataset: Dataset) -> None:
     """Resuming with other data or another network would not be the same run: say what differs."""
-    before, data = _field(run / CONFIG, "config", dict), _field(run / CONFIG, "dataset", dict)
+    before, data = read_field(run / CONFIG, "config", dict), read_field(run / CONFIG, "dataset", dict)
     changed = _differences(fixed_options(config), fixed_options(parse_config(before, source=str(run / CONFIG))))
     if changed:
         raise UserError(f"cannot resume {run} with other options ({changed}): start a new run with run=…")
@@ -87,7 +85,7 @@ def check_same_run(run: Path, config: RunConfig, dataset: Dataset) -> None:
 
 def check_same_model(other: Path, config: RunConfig) -> None:
     """A part that is trained beside a model needs the same model: say what differs."""
-    then = parse_config(_field(other / CONFIG, "config", dict), source=str(other / CONFIG))
+    then = parse_config(read_field(other / CONFIG, "config", dict), source=str(other / CONFIG))
     canvas = ("side", "pen", "nodes", "spread", "dense")
     pairs = [(config.model, then.model, [f.name for f in dataclasses.fields(then.model) if f.name != "code_repair"])]
     changed = _differences(
@@ -100,26 +98,6 @@ def check_same_model(other: Path, config: RunConfig) -> None:
 
 def _differences(now: dict[str, Any], then: dict[str, Any]) -> str:
     return ", ".join(f"{name} was {then[name]!r}, is {now[name]!r}" for name in now if then[name] != now[name])
-
-
-def categories_of(run: Path) -> list[str]:
-    """What a model has learnt to draw."""
-    return _field(run / CONFIG, "categories", list)
-
-
-def scale_of(run: Path) -> float:
-    """The unit of the offsets that a model has learnt."""
-    scale = float(_field(run / CONFIG, "scale", (float, int)))
-    if not 0 < scale < math.inf:
-        raise UserError(f"{run / CONFIG} has scale {scale}, which is no unit: restore it from a copy")
-    return scale
-
-
-def _field(path: Path, name: str, kind: type[T] | tuple[type[T], ...]) -> T:
-    value = read_json(path, "record of a run").get(name)
-    if not isinstance(value, kind):
-        raise UserError(f"{path} is damaged (its {name!r} is not there): restore it from a copy or train again")
-    return value
 
 
 def commit() -> str:

@@ -12,7 +12,7 @@ from gra2seq.config.training import TrainingConfig
 from gra2seq.data.batches import Batch
 from gra2seq.data.schedule import Schedule
 from gra2seq.errors import UserError
-from gra2seq.training import checkpoint
+from gra2seq.models import model_files
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8  # Adam's, as in the paper
 
@@ -54,7 +54,7 @@ def check_finite(values: dict[str, float], step: int, batch: Batch, run: Path, r
     if bad:
         names = ", ".join(batch.names[:8]) + (" …" if len(batch.names) > 8 else "")
         file = run / f"not-finite-step-{step + 1}{f'-process-{rank}' if rank else ''}.json"
-        checkpoint.write_json(file, {"step": step + 1, "terms": bad, "sketches": list(batch.names)})
+        model_files.write_json(file, {"step": step + 1, "terms": bad, "sketches": list(batch.names)})
         raise NotFinite(
             f"step {step + 1}: {', '.join(bad)} is not finite on the batch of {names} (all in {file}); this step was "
             "not taken. Look at these drawings, or lower learning_rate, or set min_log_std"

@@ -149,7 +149,7 @@ def counting(console: Console) -> Iterator[Callable[[str, int, int], None]]:
 
 
 def _counted_lines(console: Console) -> Callable[[str, int, int], None]:
-    began: dict[str, tuple[float, int]] = {}  # when a thing was first heard of, and how much of it was done
+    began: dict[str, tuple[float, int]] = {}  # when work was first reported, and how much of it was done
     last = time.monotonic()
 
     def progress(what: str, done: int, total: int) -> None:

@@ -8,8 +8,8 @@ from torch import nn
 
 from gra2seq.errors import UserError
 from gra2seq.folder import read_folder
+from gra2seq.models.model_files import WEIGHTS
 from gra2seq.system.tensor_files import read_tensors
-from gra2seq.training.checkpoint import WEIGHTS
 
 NO_READER = "none"  # value of training.reader: random weights
 TRAINED, PART = "sketch-rnn", "encoder.read."  # the system whose stroke encoder is taken, and the names of its tensors

@@ -1,4 +1,4 @@
-"""What a training reports after every step, to whoever watches."""
+"""What a training reports after every step, for display and logs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Clock:
 
 
 def is_finished(config: TrainingConfig, state: Progress) -> bool:
-    """By these limits: a run that was finished goes on when they were moved."""
+    """By these limits: a finished run continues when they are raised."""
     return bool(reached_limit(config, state))
 
 

@@ -34,7 +34,7 @@ def show_nobody() -> AbstractContextManager[WatchAll]:
 
 @dataclass(frozen=True)
 class Planned:
-    """A training to be done, or to be gone on with."""
+    """A training to start or to resume."""
 
     config: RunConfig
     resume: bool = False
@@ -71,7 +71,7 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
                         fail(name, f"no process for it: {error}")
                 wait([end for one in running.values() for end in (one.connection, one.process.sentinel)], LOOK_EVERY)
                 for name, one in list(running.items()):
-                    ended = not one.process.is_alive()  # asked before it is heard, so that its last word is
+                    ended = not one.process.is_alive()  # asked first, so that its last message is read
                     for message in one.messages():
                         if isinstance(message, Report):
                             watch(name, message)
@@ -113,7 +113,7 @@ def why_failed(error: Exception, run: Path) -> str:
 
 
 def _train(config: RunConfig, resume: bool, connection: Connection) -> None:
-    """What a process does: it tells every report, and in the end what went wrong, if anything did."""
+    """A worker: sends every report of its training and, if it fails, the error."""
 
     def watch(report: Report) -> None:
         try:

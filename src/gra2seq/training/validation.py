@@ -15,9 +15,9 @@ from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
 from gra2seq.model import Model
+from gra2seq.models import model_files
 from gra2seq.models.registry import preparation_of
 from gra2seq.models.sketch_model import SketchModel
-from gra2seq.training import checkpoint
 from gra2seq.training.checkpoint import Progress
 from gra2seq.training.gallery import write_gallery
 from gra2seq.training.logs import Logs
@@ -54,7 +54,7 @@ class Validation:
             write_gallery(run / "gallery" / f"step-{state.step:07d}.png", model, sketches, VALID_SEED)
         if loss < state.best:
             state.best, state.best_step, state.stale = loss, state.step, 0
-            checkpoint.save_weights(run / checkpoint.WEIGHTS, network, {"step": state.step, "valid_loss": loss})
+            model_files.save_weights(run / model_files.WEIGHTS, network, {"step": state.step, "valid_loss": loss})
         else:
             state.stale += 1
         return loss

@@ -12,7 +12,7 @@ from gra2seq.formats.svg.animation import AnimationStyle, animate
 from gra2seq.sketch.strokes import Sketch
 
 SVG = "{http://www.w3.org/2000/svg}"
-STEPS = Sketch.from_strokes([[(0, 0), (100, 0)], [(0, 50), (50, 50), (100, 50)], [(50, 100)]])
+STEPS = Sketch.from_polylines([[(0, 0), (100, 0)], [(0, 50), (50, 50), (100, 50)], [(50, 100)]])
 TIMES = np.array([0, 1, 2, 2.5, 3, 4])
 POLYLINES = AnimationStyle(curves=False)
 
@@ -46,7 +46,7 @@ def test_strokes_appear_one_after_the_other() -> None:
 
 
 def test_an_uneven_pace_is_followed() -> None:
-    line = Sketch.from_strokes([[(x, 0) for x in range(101)]])
+    line = Sketch.from_polylines([[(x, 0) for x in range(101)]])
     times = np.arange(101) ** 2 / 1000
     (frames,) = keyframes(animate([line], [times]))
     percent, offset = np.array(sorted(set(frames["stroke-dashoffset"]))).T
@@ -71,7 +71,7 @@ def test_without_motion_all_is_drawn() -> None:
 
 
 def test_drawings_stand_in_a_grid_with_the_visible_part_in_grey() -> None:
-    grey = Sketch.from_strokes([[(0, 0), (0, 100)], [(100, 0), (100, 100)]])
+    grey = Sketch.from_polylines([[(0, 0), (0, 100)], [(100, 0), (100, 100)]])
     text = animate([STEPS] * 5, [TIMES] * 5, visible=[grey, None, grey, None, None], style=POLYLINES)
     root = ET.fromstring(text)
     assert (root.get("width"), root.get("height"), root.get("viewBox")) == ("720", "480", "0 0 720 480")

@@ -293,7 +293,7 @@ def test_comments_in_styles_are_ignored() -> None:
 
 
 def test_a_part_may_have_any_name() -> None:
-    sketch = Sketch.from_strokes([[(0, 0)], [(1, 1)]], parts=("inherit", "url(x)"))
+    sketch = Sketch.from_polylines([[(0, 0)], [(1, 1)]], parts=("inherit", "url(x)"))
     assert read_svg(write_svg(sketch).encode()).parts == ("inherit", "url(x)")
 
 

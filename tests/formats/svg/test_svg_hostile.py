@@ -61,7 +61,7 @@ def test_unreadable_values_are_refused(content: str, message: str) -> None:
 
 
 def test_truncated_files_are_refused(tmp_path: Path) -> None:
-    whole = write_svg(Sketch.from_strokes([[(0, 0), (5, 5)], [(1, 1)]], category="cat")).encode()
+    whole = write_svg(Sketch.from_polylines([[(0, 0), (5, 5)], [(1, 1)]], category="cat")).encode()
     path = tmp_path / "cat.svg"
     for size in range(len(whole.rstrip())):
         path.write_bytes(whole[:size])

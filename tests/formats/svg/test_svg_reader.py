@@ -28,12 +28,12 @@ def test_round_trip(sketch: Sketch) -> None:
 
 
 def test_characters_xml_cannot_hold_are_replaced() -> None:
-    sketch = Sketch.from_strokes([[(0, 0)]], category="a\x00b")
+    sketch = Sketch.from_polylines([[(0, 0)]], category="a\x00b")
     assert read_svg(write_svg(sketch).encode()).category == "a\ufffdb"
 
 
 def test_written_svg_shows_the_whole_drawing_with_round_pens() -> None:
-    root = ET.fromstring(write_svg(Sketch.from_strokes([[(10, 20), (110, 70)], [(50, 50)]]), stroke_width=3))
+    root = ET.fromstring(write_svg(Sketch.from_polylines([[(10, 20), (110, 70)], [(50, 50)]]), stroke_width=3))
     assert [float(value) for value in root.attrib["viewBox"].split()] == [5, 15, 110, 60]
     (group,) = root
     assert group.attrib["stroke-width"] == "3"
@@ -283,7 +283,7 @@ def test_other_encodings() -> None:
 
 def test_curves_are_written_smooth_and_near_the_points() -> None:
     angle = np.linspace(0, 5, 40)
-    sketch = Sketch.from_strokes(
+    sketch = Sketch.from_polylines(
         [np.column_stack([np.cos(angle), np.sin(angle)]) * 100, [(3, 4)]], parts=("arc", "dot")
     )
     text = write_svg(sketch, curves=True)

@@ -69,7 +69,7 @@ def test_large_coordinates_round_trip(sketch: Sketch) -> None:
 def test_small_drawings_far_from_zero_round_trip(away: float, steps: list[tuple[int, int]], both: bool) -> None:
     grain = float(np.spacing(np.float32(away)))
     points = np.array(steps) * grain + [away, away if both else 0]
-    sketch = Sketch.from_strokes([points])
+    sketch = Sketch.from_polylines([points])
     assert_same(read_svg(write_svg(sketch).encode()), sketch)
 
 
@@ -88,4 +88,4 @@ def test_drawings_too_far_from_zero_for_single_precision_are_refused() -> None:
 @pytest.mark.parametrize("points", [[(0, 0), (2e12, 0)], [(9e11, 0), (-9e11, 0)], [(1e35, 0)], [(9.9e11, 0), (0, 0)]])
 def test_drawings_too_large_to_read_again_are_not_written(points: list[tuple[float, float]]) -> None:
     with pytest.raises(UserError, match="beyond 1,000,000,000,000 px could not be read again from SVG: scale it down"):
-        write_svg(Sketch.from_strokes([points]))
+        write_svg(Sketch.from_polylines([points]))

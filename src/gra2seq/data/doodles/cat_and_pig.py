@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gra2seq.data.doodles.hand import Hand, rim
+from gra2seq.data.doodles.curves import rim
+from gra2seq.data.doodles.hand import Hand
 from gra2seq.data.doodles.legs import leg_spots, legs, under
 
 # Cat

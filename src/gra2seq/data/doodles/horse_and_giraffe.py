@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gra2seq.data.doodles.hand import Hand, Point
+from gra2seq.data.doodles.curves import Point
+from gra2seq.data.doodles.hand import Hand
 from gra2seq.data.doodles.legs import leg_spots, legs, under
 
 # Horse

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gra2seq.data.doodles.hand import Hand, Point, half_height
+from gra2seq.data.doodles.curves import Point, half_height
+from gra2seq.data.doodles.hand import Hand
 
 
 def legs(pen: Hand, tops: Sequence[Point], ground: float, width: float, style: int) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gra2seq.data.doodles.hand import Hand, Point, half_height, rim
+from gra2seq.data.doodles.curves import Point, half_height, rim
+from gra2seq.data.doodles.hand import Hand
 
 # Bee
 

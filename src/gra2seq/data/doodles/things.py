@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from gra2seq.data.doodles.hand import Hand, Point, rim
+from gra2seq.data.doodles.curves import Point, rim
+from gra2seq.data.doodles.hand import Hand
 
 # House
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gra2seq.data.doodles.hand import Hand, Point
+from gra2seq.data.doodles.curves import Point
+from gra2seq.data.doodles.hand import Hand
 
 # Bus and car
 

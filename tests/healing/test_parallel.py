@@ -14,10 +14,10 @@ import torch
 
 import gra2seq
 from gra2seq.data.doodles import doodles
-from gra2seq.drawing import parallel
-from gra2seq.drawing.parallel import MAX_JOBS, MIN_DRAWINGS, ParallelHealer, jobs_for
 from gra2seq.errors import UserError
 from gra2seq.formats.files import read, write
+from gra2seq.healing import parallel
+from gra2seq.healing.parallel import MAX_JOBS, MIN_DRAWINGS, ParallelHealer, jobs_for
 from gra2seq.system import processes
 
 SKETCHES = list(doodles(11, seed=4))
@@ -40,7 +40,7 @@ def test_shares_are_put_together_in_the_order_of_the_sketches(tiny_run):
     assert not any(other.process.is_alive() for other in parts.workers)
 
 
-def test_who_draws_alone_begins_nothing(tiny_run, monkeypatch):
+def test_one_job_starts_no_process(tiny_run, monkeypatch):
     """Neither a process nor the helper that watches over them: one drawing is to be there at once."""
     monkeypatch.setattr(parallel, "start_worker", None)
     monkeypatch.setattr(parallel, "ctrl_c_blocked", None)
@@ -132,7 +132,7 @@ def spawned(pid):
     return {child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()}
 
 
-def test_whoever_leaves_early_leaves_nobody_behind(tiny_run):
+def test_workers_end_when_the_caller_leaves_early(tiny_run):
     def give_up(*_):
         raise KeyboardInterrupt
 

@@ -106,7 +106,7 @@ def _healed(whole: Sketch, visible: Sketch | None) -> Healed:
     """The visible strokes come first in a healed drawing that keeps them."""
     kept = len(visible.lengths) if visible else 0
     new = whole.strokes[kept:]
-    return Healed(whole, visible, Sketch.from_strokes(new) if new else None)
+    return Healed(whole, visible, Sketch.from_polylines(new) if new else None)
 
 
 def erased_region(path: str | Path, page: Box) -> Region:

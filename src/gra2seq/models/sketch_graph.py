@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from gra2seq.data.batches import Preparation, prepare
+from gra2seq.data.views import PatchView
+from gra2seq.errors import UserError
+from gra2seq.models.graph_encoder import Graph, GraphEncoder
+from gra2seq.nn.links import cosine, link_rule
 from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Doubles, Floats, Ints
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from gra2seq.models.graph_encoder import Graph
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,6 @@ class SketchGraph:
         graph: Graph, damage: Damage, canvas: Canvas, assign: Callable[[Tensor], Tensor] | None = None
     ) -> SketchGraph:
         """The only sketch of a batch, without absent nodes."""
-        from gra2seq.nn.links import cosine
-
         valid: NDArray[np.bool_] = graph.nodes.valid[0].cpu().numpy()
         features = graph.nodes.features[:1]
         pixels = graph.nodes.centres[0].cpu().numpy()[valid].astype(np.float64) * canvas.padded
@@ -55,3 +55,26 @@ class SketchGraph:
             None if assign is None else assign(features[0])[graph.nodes.valid[0]].cpu().numpy(),
             vectors.numpy(),
         )
+
+
+def graph_owner(network: nn.Module) -> Any:
+    """The part of a network that holds its graph encoder."""
+    for part in network.modules():
+        if isinstance(getattr(part, "graph", None), GraphEncoder):
+            return part
+    raise UserError("this model links no patches: it has no graph")
+
+
+@torch.inference_mode()
+def patch_graphs(
+    network: nn.Module, preparation: Preparation, damages: Sequence[Damage], links: str | None = None
+) -> Graph:
+    """The graphs of a batch of damaged drawings, linked as trained or by the named link rule."""
+    encoder = graph_owner(network).graph
+    view = preparation.views["patches"]
+    if isinstance(view, PatchView):
+        view = replace(view, random_links=view.random_links or links == "random")
+    device = next(network.parameters()).device
+    batch = prepare(damages, replace(preparation, views={"patches": view})).to(device)
+    graph: Graph = encoder(batch.views["patches"], link_rule(links) if links else None)
+    return graph
