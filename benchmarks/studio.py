@@ -28,6 +28,7 @@ import numpy as np
 from scribbles import KINDS, scribbles
 
 from gra2seq.data.doodles import CATEGORIES, doodle
+from gra2seq.sketch.damage import damages_of
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.pages import static_files
 
@@ -235,7 +236,7 @@ def guessing(model_folder: str, gallery_source: str, split: str, count: int) -> 
 
     def looked_at(sketches: list[Sketch]) -> tuple[Any, Any]:
         codes = model.encode(sketches)
-        return codes, signs_of(model, model.damages(sketches), codes)
+        return codes, signs_of(model, damages_of(sketches), codes)
 
     def guesses_of(sketches: list[Sketch]) -> list[Guess]:
         return [guesser.guess(code, signs) for code, signs in zip(*looked_at(sketches), strict=True)]

@@ -16,7 +16,8 @@ import torch
 
 from gra2seq.config import parse_config
 from gra2seq.data.doodles import doodles
-from gra2seq.model import Model, untrained
+from gra2seq.folder import untrained
+from gra2seq.model import Model
 from gra2seq.sketch.strokes import Sketch
 
 THREADS = 8
@@ -78,7 +79,7 @@ FORK_AFTER_USE = """
     import numpy as np, torch
     from gra2seq.config import parse_config
     from gra2seq.data.doodles import doodles
-    from gra2seq.model import untrained
+    from gra2seq.folder import untrained
     from gra2seq.training.loop import train
 
     torch.set_num_threads(2)

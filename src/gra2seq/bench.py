@@ -28,9 +28,9 @@ from gra2seq.data.store_writer import write_store
 from gra2seq.data.views import PatchView, Seen
 from gra2seq.errors import UserError
 from gra2seq.evaluation.retrieval import ranks
+from gra2seq.folder import untrained
 from gra2seq.formats.files import write
 from gra2seq.formats.record import Record
-from gra2seq.model import untrained
 from gra2seq.models.registry import build, preparation_of
 from gra2seq.models.sketch_model import SketchModel, rows_that_count
 from gra2seq.nn.patch_cnn import PatchCNN

@@ -126,3 +126,10 @@ def _check_device(device: str) -> None:
     except (RuntimeError, AssertionError, ValueError, TypeError, NotImplementedError) as error:
         reason = str(error).strip().partition("\n")[0][:200]
         raise UserError(f"device {device!r} cannot be used here ({reason}): leave it out, or give cpu") from error
+
+
+def untrained(config: RunConfig, scale: float = 30.0, categories: tuple[str, ...] = ()) -> Model:
+    """A model with fresh weights from `config.seed`: what training starts from."""
+    torch.manual_seed(config.seed)
+    network = build(config.model, len(categories))
+    return Model(network, config, preparation_of(config, scale), categories)

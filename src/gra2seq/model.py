@@ -13,14 +13,13 @@ from torch import Tensor
 
 from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
 from gra2seq.data.batches import Preparation
-from gra2seq.drawing.blend import blended
+from gra2seq.drawing.blend import blended, placed_between
 from gra2seq.drawing.from_codes import CodeDrawer, Progress, infill_each, no_progress
 from gra2seq.drawing.infill import InfillResult, healed_sketch
 from gra2seq.drawing.merge import keep_lines
 from gra2seq.errors import UserError
 from gra2seq.models.codes import encode_damages
 from gra2seq.models.graph_encoder import Graph
-from gra2seq.models.registry import build, preparation_of
 from gra2seq.models.sketch_graph import SketchGraph, graph_owner, patch_graphs
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.sketch.damage import (
@@ -35,7 +34,7 @@ from gra2seq.sketch.damage import (
     one_each,
     own_number,
 )
-from gra2seq.sketch.detection import detected
+from gra2seq.sketch.detection import detected, with_intact
 from gra2seq.sketch.strokes import BOX, Floats, Ints, Sketch
 from gra2seq.system.processes import make_forks_safe
 
@@ -93,10 +92,6 @@ class Model:
         """
         codes = self._encode(damages_of(as_list(sketches), holes, frame), repair)
         return np.asarray(codes[0]) if isinstance(sketches, Sketch | Damage) else codes
-
-    def damages(self, sketches: Sequence[Drawable], holes: Holes = (), frame: Frames | None = None) -> list[Damage]:
-        """What stays visible of each sketch when the regions in `holes` are lost. `Damage` is taken as it is."""
-        return damages_of(sketches, holes, frame)
 
     def _encode(self, damages: Sequence[Damage], repair: bool | None = None) -> Floats:
         repair = self.drawing.repair if repair is None else repair
@@ -193,19 +188,15 @@ class Model:
         (False, 4)
         """
         chosen = self.changed_drawing(drawing, options)
-        every, intact = as_list(sketches), [False] * len(as_list(sketches))
+        every = as_list(sketches)
+        intact = [False] * len(every)
         if isinstance(holes, str):
             every, intact = detected(every, holes, one_each(frame, len(every), "frame"))
             holes, frame = (), None
         damages = masked(every, mask_prob, chosen.seed) if mask_prob else damages_of(every, holes, frame)
         damaged = [damage for damage, whole in zip(damages, intact, strict=True) if not whole]
-        drawn = iter(self.heal_damages(damaged, samples=samples, drawing=chosen, progress=progress))
-        healed = [
-            damage.visible if whole else next(drawn)
-            for damage, whole in zip(damages, intact, strict=True)
-            for _ in range(samples)
-        ]
-        return like_given(sketches, healed, samples)
+        drawn = self.heal_damages(damaged, samples=samples, drawing=chosen, progress=progress)
+        return like_given(sketches, with_intact(damages, intact, drawn, samples), samples)
 
     def heal_damages(
         self,
@@ -286,13 +277,7 @@ class Model:
         start, stop = self._encode(damages)
         codes = blended(start, stop, share)
         drawn = self.draw_codes(codes, drawing=drawing, first=np.zeros(steps, np.int64), **options)
-        middles = np.stack([damage.middle for damage in damages])
-        sides = np.array([damage.side for damage in damages])
-        weights = np.stack([1 - share, share], axis=1)
-        return [
-            Sketch(one.points / BOX * (weight @ sides) + weight @ middles, one.lengths)
-            for one, weight in zip(drawn, weights, strict=True)
-        ]
+        return placed_between(drawn, damages, share)
 
     def _infilled(self, damages: Sequence[Damage], samples: int, drawing: DrawingConfig) -> list[Sketch]:
         """`samples` drawings of each damage: the visible strokes, and sampled lines where some are missing."""
@@ -359,13 +344,6 @@ class Model:
         if not given and drawing is self.drawing:
             return drawing
         return parse_config({"drawing": {**as_dict(drawing), **given}}).drawing
-
-
-def untrained(config: RunConfig, scale: float = 30.0, categories: tuple[str, ...] = ()) -> Model:
-    """A model with fresh weights from `config.seed`: what training starts from."""
-    torch.manual_seed(config.seed)
-    network = build(config.model, len(categories))
-    return Model(network, config, preparation_of(config, scale), categories)
 
 
 def _check_samples(samples: int) -> None:

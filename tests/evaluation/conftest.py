@@ -12,7 +12,7 @@ from gra2seq.evaluation.compare import compare
 from gra2seq.evaluation.equal_terms import Display
 from gra2seq.evaluation.judge import Judge
 from gra2seq.evaluation.protocol import Terms
-from gra2seq.model import untrained
+from gra2seq.folder import untrained
 from gra2seq.models.registry import preparation_of
 from gra2seq.models.sketch_a_net import SketchANet
 

@@ -22,8 +22,7 @@ from gra2seq.evaluation.ablate import (
 )
 from gra2seq.evaluation.equal_terms import Display, OtherBudget
 from gra2seq.evaluation.protocol import Terms
-from gra2seq.folder import load
-from gra2seq.model import untrained
+from gra2seq.folder import load, untrained
 from gra2seq.nn.links import LINKS, Nodes
 from gra2seq.training.report import Report
 

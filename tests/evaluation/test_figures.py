@@ -11,7 +11,7 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.errors import UserError
 from gra2seq.evaluation.figures import draw_all, draw_clusters, draw_codes, draw_links, draw_masking, links_of
-from gra2seq.model import untrained
+from gra2seq.folder import untrained
 from gra2seq.sketch.strokes import Sketch
 
 

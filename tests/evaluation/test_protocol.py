@@ -20,7 +20,7 @@ from gra2seq.evaluation import protocol
 from gra2seq.evaluation.damage_kinds import DamageKind
 from gra2seq.evaluation.galleries import write_galleries
 from gra2seq.evaluation.protocol import GUIDED, Terms, drawing_mode, evaluate, outcomes, stored_noise, write_tables
-from gra2seq.model import untrained
+from gra2seq.folder import untrained
 from gra2seq.sketch.damage import lose, mask
 from gra2seq.sketch.distance import chamfer
 from gra2seq.sketch.region import Region

@@ -12,7 +12,7 @@ from gra2seq.data.views import PatchView
 from gra2seq.errors import UserError
 from gra2seq.evaluation import synonyms as measuring
 from gra2seq.evaluation.synonyms import PROXIMITIES, chosen_pairs, overlap, patch_parts, rates, synonyms
-from gra2seq.model import untrained
+from gra2seq.folder import untrained
 from gra2seq.nn.links import LINKS
 from gra2seq.sketch.canvas import Canvas, draw
 from gra2seq.sketch.damage import Damage

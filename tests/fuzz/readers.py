@@ -22,10 +22,10 @@ from gra2seq.data.doodles import doodles
 from gra2seq.data.store import Store
 from gra2seq.data.store_writer import write_store
 from gra2seq.errors import UserError
-from gra2seq.folder import load
+from gra2seq.folder import load, untrained
 from gra2seq.formats.record import Record
 from gra2seq.formats.svg.document import SvgDocument
-from gra2seq.model import Model, untrained
+from gra2seq.model import Model
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.app import create_app
 from gra2seq.studio.engine import Engine

@@ -12,7 +12,7 @@ from gra2seq.config.systems import SYSTEMS
 from gra2seq.data.batches import Targets, prepare_training
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
-from gra2seq.model import untrained
+from gra2seq.folder import untrained
 from gra2seq.models.model_files import load_weights, save_weights
 from gra2seq.models.registry import MODELS, build, preparation_of
 from gra2seq.sketch.centres import centre_points

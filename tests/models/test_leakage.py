@@ -12,10 +12,10 @@ from gra2seq.data.batches import prepare
 from gra2seq.data.doodles import doodles
 from gra2seq.data.training_damage import band
 from gra2seq.errors import UserError
-from gra2seq.model import untrained
+from gra2seq.folder import untrained
 from gra2seq.models.registry import MODELS, preparation_of
 from gra2seq.sketch.centres import centre_points
-from gra2seq.sketch.damage import Damage, lose, mask, missing_end
+from gra2seq.sketch.damage import Damage, damages_of, lose, mask, missing_end
 from gra2seq.sketch.region import Region, pieces
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch
@@ -90,7 +90,7 @@ def check(model, whole, visible, **damage):
 def test_a_hole_equals_a_drawing_in_which_the_lines_are_missing(name, framed):
     """A list of holes for each sketch."""
     damage = {"holes": HOLES, **({"frame": FRAMES} if framed else {})}
-    visible = [one.visible for one in model_of(name).damages(SKETCHES, **damage)]
+    visible = [one.visible for one in damages_of(SKETCHES, **damage)]
     check(model_of(name), SKETCHES, visible, **damage)
 
 
@@ -99,7 +99,7 @@ def test_one_list_of_holes_and_one_frame_serve_all_sketches(name):
     model = model_of(name)
     sketches = [sketch.with_points((sketch.points - sketch.box[:2]) / max(sketch.box[2:]) * 100) for sketch in SKETCHES]
     damage = {"holes": [(30.0, -5.0, 45.0, 60.0)], "frame": (-5.0, -5.0, 120.0, 130.0)}
-    visible = [one.visible for one in model.damages(sketches, **damage)]
+    visible = [one.visible for one in damages_of(sketches, **damage)]
     check(model, sketches, visible, **damage)
     each = {"holes": [damage["holes"]] * 6, "frame": [damage["frame"]] * 6}
     assert np.array_equal(model.encode(sketches, **damage), model.encode(sketches, **each))
@@ -137,7 +137,7 @@ def test_a_missing_end_equals_a_drawing_that_was_never_finished(name, framed):
 def test_the_graph_shows_nothing_hidden(name):
     model = model_of(name)
     for sketch, holes in zip(SKETCHES, HOLES, strict=True):
-        (damage,) = model.damages([sketch], [holes])
+        (damage,) = damages_of([sketch], [holes])
         one, other = model.graph(sketch, holes=holes), model.graph(damage.visible, holes=holes)
         for field in fields(one):
             assert np.array_equal(getattr(one, field.name), getattr(other, field.name)), field.name

@@ -13,7 +13,8 @@ from visitor import CHROMIUM, NARROW, WIDE, Visitor
 
 from gra2seq.config import parse_config
 from gra2seq.data.doodles import doodle
-from gra2seq.model import Model, untrained
+from gra2seq.folder import untrained
+from gra2seq.model import Model
 from gra2seq.studio.engine import plain_strokes
 
 

@@ -7,14 +7,14 @@ import torch
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.folder import load
 from gra2seq.model import Model
-from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.damage import Damage, damages_of
 from gra2seq.sketch.simplify import quickdraw_simplify
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.signs import INK_PER_STROKE, MAX_ROWS, UNLIKELINESS, signs_of
 
 
 def signs(model: Model, sketches: list[Sketch]) -> np.ndarray:
-    damages = model.damages(sketches)
+    damages = damages_of(sketches)
     return signs_of(model, damages, model.encode(damages))
 
 

@@ -179,8 +179,7 @@ def read_drawings(paths: list[Path], limit: int, quiet: bool = False) -> list[Re
 def model_or_fresh(run: Path | None, preset: str, seed: int, scale: float, fresh: bool = False) -> tuple[Model, str]:
     """The model of a run, or with `fresh` what its training started from; without a run one of the preset and seed."""
     from gra2seq.config import parse_config
-    from gra2seq.folder import load
-    from gra2seq.model import untrained
+    from gra2seq.folder import load, untrained
 
     if run is not None:
         model = load(run)

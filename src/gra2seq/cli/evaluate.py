@@ -82,7 +82,6 @@ def evaluate(
     from gra2seq.evaluation.galleries import write_galleries
     from gra2seq.evaluation.protocol import Terms, outcomes, row_of, write_tables
     from gra2seq.evaluation.tables import to_markdown
-    from gra2seq.system.atomic_files import check_folder
     from gra2seq.training.progress import counting
 
     dataset = open_dataset(sources(source), name=name)
@@ -91,9 +90,7 @@ def evaluate(
     ways |= {"keep_lines": keep_lines, "repair": repair, "min_pen_temperature": pen_temperature}
     changes = {key: value for key, value in ways.items() if value is not None}
     model = model.with_drawing(_drawing(model, **changes))
-    folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)
-    if folder:
-        check_folder(folder)  # before the work
+    folder = _evaluation_folder(out, run, fresh)
     masks = mask or ([] if square else Terms.masks)
     terms = Terms(split, masks, square or (), range(seeds), _judge(judge), direction)
     with counting(say.console) as progress:
@@ -116,6 +113,16 @@ def _drawing(model: Model, draw: str | None = None, **changes: Any) -> DrawingCo
     if draw == "code" and drawing.guided:
         raise UserError("--draw code makes one drawing from the code: leave out --best-of and --candidates")
     return drawing
+
+
+def _evaluation_folder(out: Path | None, run: Path | None, fresh: bool) -> Path | None:
+    """Where tables and sheets go, checked before the work: --out, or a folder in the run."""
+    from gra2seq.system.atomic_files import check_folder
+
+    folder = out or (run / ("evaluation-untrained" if fresh else "evaluation") if run and run.is_dir() else None)
+    if folder:
+        check_folder(folder)
+    return folder
 
 
 def _stem(data: str, terms: Terms, changes: dict[str, Any]) -> str:

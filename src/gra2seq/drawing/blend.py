@@ -1,11 +1,14 @@
-"""Codes between two codes: along the straight line, or along the great circle."""
+"""Codes between two codes, along the straight line or the great circle; drawings between two places."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gra2seq.sketch.strokes import Floats
+from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.strokes import BOX, Floats, Sketch
 
 PARALLEL = 1e-4  # sine of the angle below which the great circle is the line
 
@@ -13,6 +16,17 @@ PARALLEL = 1e-4  # sine of the angle below which the great circle is the line
 def blended(first: Floats, second: Floats, share: NDArray[np.floating]) -> Floats:
     """(n, code) codes on the way from one code to the other, at these shares (n,) of it."""
     return along_line(first, second, share)
+
+
+def placed_between(drawn: Sequence[Sketch], ends: Sequence[Damage], share: NDArray[np.floating]) -> list[Sketch]:
+    """Drawings of the model at these shares of the way from the frame of the first damage to that of the second."""
+    weights = np.stack([1 - share, share], axis=1)
+    middles = weights @ np.stack([damage.middle for damage in ends])
+    sides = weights @ np.array([damage.side for damage in ends])
+    return [
+        Sketch(one.points / BOX * side + middle, one.lengths)
+        for one, side, middle in zip(drawn, sides, middles, strict=True)
+    ]
 
 
 def along_line(first: Floats, second: Floats, share: NDArray[np.floating]) -> Floats:

@@ -62,6 +62,18 @@ def detected(
     return every, intact
 
 
+def with_intact(
+    damages: Sequence[Damage], intact: Sequence[bool], healed: Sequence[Sketch], samples: int
+) -> list[Sketch]:
+    """`samples` drawings of each: those that were healed, in order, and intact ones as they are."""
+    drawn = iter(healed)
+    return [
+        damage.visible if whole else next(drawn)
+        for damage, whole in zip(damages, intact, strict=True)
+        for _ in range(samples)
+    ]
+
+
 def overlap(first: Doubles, second: Doubles) -> Doubles:
     """Intersection over union of boxes (…, 4): left, top, right, bottom; broadcast."""
     low, high = np.maximum(first[..., :2], second[..., :2]), np.minimum(first[..., 2:], second[..., 2:])

@@ -13,7 +13,7 @@ import numpy as np
 from gra2seq.data.cache import default_cache
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
-from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.damage import Damage, damages_of
 from gra2seq.sketch.simplify import quickdraw_simplify
 from gra2seq.sketch.strokes import Doubles, Floats, Ints, Sketch
 from gra2seq.studio.atlas import PatchAtlas
@@ -69,7 +69,7 @@ class Gallery:
                 return
             part = self.sketches[start : start + BATCH]
             codes = model.encode(part)
-            self.signs = np.concatenate([self.signs, signs_of(model, model.damages(part), codes)])
+            self.signs = np.concatenate([self.signs, signs_of(model, damages_of(part), codes)])
             self.codes = np.concatenate([self.codes, codes])
         if cached is None:
             with atomic_write(cache) as temporary:
