@@ -188,8 +188,7 @@ class Model:
         (False, 4)
         """
         chosen = self.changed_drawing(drawing, options)
-        every = as_list(sketches)
-        intact = [False] * len(every)
+        every, intact = as_list(sketches), [False] * len(as_list(sketches))
         if isinstance(holes, str):
             every, intact = detected(every, holes, one_each(frame, len(every), "frame"))
             holes, frame = (), None

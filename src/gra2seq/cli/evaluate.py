@@ -26,6 +26,7 @@ from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
     from gra2seq.config import DrawingConfig, RunConfig
+    from gra2seq.data.datasets import Dataset
     from gra2seq.evaluation.equal_terms import Display
     from gra2seq.evaluation.protocol import Terms
     from gra2seq.model import Model
@@ -79,10 +80,8 @@ def evaluate(
     These are the rows of the paper's Tables 1 and 2.
     """
     from gra2seq.data.datasets import open_dataset
-    from gra2seq.evaluation.galleries import write_galleries
-    from gra2seq.evaluation.protocol import Terms, outcomes, row_of, write_tables
+    from gra2seq.evaluation.protocol import Terms
     from gra2seq.evaluation.tables import to_markdown
-    from gra2seq.training.progress import counting
 
     dataset = open_dataset(sources(source), name=name)
     model, title = model_or_fresh(run, preset, seed, dataset.scale, fresh)
@@ -93,15 +92,27 @@ def evaluate(
     folder = _evaluation_folder(out, run, fresh)
     masks = mask or ([] if square else Terms.masks)
     terms = Terms(split, masks, square or (), range(seeds), _judge(judge), direction)
+    stem = _stem(dataset.name, terms, changes)
+    rows = _evaluated(model, title, dataset, terms, folder, stem, sheet_size)
+    print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
+
+
+def _evaluated(
+    model: Model, title: str, dataset: Dataset, terms: Terms, folder: Path | None, stem: str, sheet_size: int
+) -> list[dict[str, Any]]:
+    """The rows of the table; with a folder, tables and sheets are written there."""
+    from gra2seq.evaluation.galleries import write_galleries
+    from gra2seq.evaluation.protocol import outcomes, row_of, write_tables
+    from gra2seq.training.progress import counting
+
     with counting(say.console) as progress:
         found = outcomes(model, dataset, terms, folder / "kept" if folder else None, progress)
         rows = [row_of(title, model, dataset, terms, outcome) for outcome in found]
         if folder:
-            name = _stem(dataset.name, terms, changes)
-            write_tables(rows, folder, name)
-            write_galleries(model, dataset, folder, name, terms, sheet_size, progress)
+            write_tables(rows, folder, stem)
+            write_galleries(model, dataset, folder, stem, terms, sheet_size, progress)
             say.print(f"The tables and sheets are in {folder}")
-    print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
+    return rows
 
 
 def _drawing(model: Model, draw: str | None = None, **changes: Any) -> DrawingConfig:
