@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
+from hypothesis import settings
 
 from gra2seq.cli import main
 from gra2seq.training.loop import train
 from options_by_name import quick
+
+# The same examples in every run, so that a change is judged by what it changed; HYPOTHESIS_PROFILE=default for new ones.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture(scope="session", autouse=True)

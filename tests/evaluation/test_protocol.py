@@ -330,9 +330,9 @@ def test_evaluate_command_draws_from_the_code_or_guided(call, tiny_run, tmp_path
     (row,) = json.loads(call(*words, "--best-of", 2, "--good-enough", 0.02, "--candidates", 3)[1])["rows"]
     assert (row["sees"], row["best_of"], row["good_enough"], row["candidates"]) == ("guided", 2, 0.02, 3)
     for wrong in (("--draw", "blind"), ("--draw", "code", "--best-of", 3)):
-        code, _, err = call(*words, *wrong)
+        code, out, _ = call(*words, *wrong)
         assert code == 2
-        assert "--draw" in err
+        assert "--draw" in json.loads(out)["error"]
 
 
 def test_evaluate_command_refuses_unknown_categories_and_missing_data(call, tiny_run, tmp_path):

@@ -26,11 +26,13 @@ from gra2seq.folder import load, untrained
 from gra2seq.formats.record import Record
 from gra2seq.formats.svg.document import SvgDocument
 from gra2seq.model import Model
+from gra2seq.models.model_files import CONFIG, WEIGHTS, save_weights
+from gra2seq.sketch.damage import damages_of
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.app import create_app
 from gra2seq.studio.engine import Engine
 from gra2seq.studio.gallery import Gallery
-from gra2seq.training.checkpoint import CONFIG, WEIGHTS, save_weights
+from gra2seq.studio.signs import signs_of
 
 HOST = "127.0.0.1:8017"
 FORGED = 0x80  # bit of a store mutant's first byte: the file keeps the size that it should have
@@ -166,7 +168,9 @@ def _forge_checksums(folder: Path) -> None:
 @cache
 def small_gallery() -> Gallery:
     sketches = list(doodles(6, seed=1))
-    return Gallery("doodles", sketches, "fuzz", tiny_model().encode(sketches))
+    codes = tiny_model().encode(sketches)
+    signs = signs_of(tiny_model(), damages_of(sketches), codes)
+    return Gallery("doodles", sketches, "fuzz", codes, signs)
 
 
 def send_request(path: Path) -> None:
