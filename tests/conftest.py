@@ -12,7 +12,7 @@ from gra2seq.cli import main
 from gra2seq.training.loop import train
 from options_by_name import quick
 
-# The same examples in every run, so that a change is judged by what it changed; HYPOTHESIS_PROFILE=default for new ones.
+# The same examples in every run, so that a change is judged by what it changed; new ones: HYPOTHESIS_PROFILE=default
 settings.register_profile("repeatable", derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
