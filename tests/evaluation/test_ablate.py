@@ -196,6 +196,7 @@ def test_last_variant_of_another_budget_is_refused_before_the_first_is_trained(t
     assert list(tmp_path.iterdir()) == [last.parent]
 
 
+@pytest.mark.slow
 def test_variants_trained_at_once_equal_those_trained_alone(ablated, tmp_path):
     _, found, _, _ = ablated
     at_once = ablate(config(tmp_path), Terms(masks=[0.0]), jobs=2)

@@ -91,7 +91,7 @@ def test_reader_can_be_random_and_stays_as_the_run_began(tmp_path):
     assert alone.terms != found[0].terms
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_reader_is_trained_before_the_system_that_reads(tmp_path, jobs):
     names = ["sketch-healer-2", "sketch-rnn"]
     found = compare(in_folder(tmp_path), names, Terms(masks=[0.0]), jobs=jobs)
@@ -314,6 +314,7 @@ def test_every_compared_system_heals_redraws_and_is_evaluated_alike(compared, ca
     assert row == {**expected, "model": row["model"]}, "judged as in the comparison"
 
 
+@pytest.mark.slow
 def test_trainings_at_once_give_the_same_rows_and_fail_one_by_one(compared, tmp_path):
     _, alone, _, _ = compared
     (tmp_path / "song").mkdir()

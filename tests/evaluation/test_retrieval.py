@@ -139,6 +139,7 @@ print(most_memory() - before)
 """
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_square_of_the_codes():
     """10,000 x 10,000 would be 400 MB in single precision. In a process of its own, which has not been larger."""
     line = subprocess.run([sys.executable, "-c", SEARCH_AND_MEASURE], capture_output=True, text=True, check=True)

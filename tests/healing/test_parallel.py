@@ -71,7 +71,7 @@ def told_after(seconds, pipe):
     pipe.send(["drawn"])
 
 
-def test_it_waits_in_peace_for_the_last(tiny_run, monkeypatch):
+def test_waiting_for_the_last_process_is_no_busy_loop(tiny_run, monkeypatch):
     waited = []
 
     def wait(ends, seconds):
@@ -84,7 +84,7 @@ def test_it_waits_in_peace_for_the_last(tiny_run, monkeypatch):
         parts.workers = [processes.start_worker(told_after, seconds) for seconds in (0.0, 4.0)]
         assert parts.heal(gra2seq.load(tiny_run))[1:] == ["drawn", "drawn"]
     assert waited[-1] == 2, "of one that is done nothing more is to be heard"
-    assert len(waited) < 100
+    assert len(waited) < 1000, "it sleeps while it waits: a loop without sleep asks millions of times"
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="asks Linux which processes live")

@@ -12,6 +12,7 @@ from gra2seq.nn import gaussian_mixture as mixture
 from gra2seq.nn.picture_cnn import pixels
 
 
+@pytest.mark.slow
 def test_the_mixture_survives_the_beginning_of_a_training(monkeypatch):
     """The codes of a fresh encoder wander; after the calm steps many components share them still."""
     monkeypatch.setattr(mixture, "CALM", 70)

@@ -103,6 +103,7 @@ def test_labels_count_through_the_categories():
     assert set(batch.views) == {"picture"}
 
 
+@pytest.mark.slow
 def test_trained_by_the_same_loop_and_saved_with_its_categories(tmp_path):
     write = {"data": "doodles:600", "workers": 0, "dataset": "DS1", "run": str(tmp_path / "judge")}
     steps = {"max_steps": 12, "batch": 8, "validate_every": 6, "save_every": 6, "validate_sketches": 20}

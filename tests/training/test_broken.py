@@ -102,7 +102,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == [".lock"]
 
 
-@pytest.mark.parametrize("ending", ["raise", "sys.exit(2)"])
+@pytest.mark.parametrize("ending", ["raise", pytest.param("sys.exit(2)", marks=pytest.mark.slow)])
 def test_a_training_ends_at_once_when_a_worker_fails(tmp_path, ending):
     """With its error: workers outlive a SIGTERM only while a checkpoint is written."""
     values = by_section(**{**QUICK, "run": str(tmp_path / "run"), "workers": 1, "max_steps": 9})

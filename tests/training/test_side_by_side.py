@@ -41,6 +41,7 @@ def test_parallel_trainings_equal_separate_ones(tmp_path):
         assert [step for who, step in said if who == name and step] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_one_that_fails_and_one_that_is_killed_hurt_no_other(tmp_path):
     chosen, notes = plans(tmp_path), []
     fails = Planned(config_of(**{**TINY, "data": str(tmp_path / "nothing"), "run": str(tmp_path / "fails")}))
@@ -95,7 +96,14 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="asks Linux which processes live")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        signal.SIGTERM,
+        pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
+    ],
+)
 def test_they_save_and_end_with_the_command_that_began_them(tmp_path, number):
     """A Ctrl-C goes to all of a terminal's processes, a scheduler's SIGTERM too, a kill -9 to the command alone."""
     (tmp_path / "program.py").write_text(PROGRAM.format(values=by_section(**LONG), folder=f"{tmp_path}/"))
@@ -122,7 +130,9 @@ def test_they_save_and_end_with_the_command_that_began_them(tmp_path, number):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="asks Linux which processes live")
-@pytest.mark.parametrize("delay", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize(
+    "delay", [pytest.param(0.1, marks=pytest.mark.slow), 0.5, pytest.param(1.0, marks=pytest.mark.slow)]
+)
 def test_a_ctrl_c_while_they_begin_is_answered_in_peace(tmp_path, delay):
     (tmp_path / "program.py").write_text(PROGRAM.format(values=by_section(**LONG), folder=f"{tmp_path}/"))
     begin = [sys.executable, tmp_path / "program.py"]
