@@ -7,6 +7,9 @@ PORT ?= 8017
 # no note of the documentation theme on its successor
 export NO_MKDOCS_2_WARNING := 1
 
+# compiled modules are kept: tests start hundreds of processes
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo studio test test-browser test-slow fuzz fuzz-long fuzz-studio check check-js format docs wheel bench bench-studio install clean
 
 install: .venv/installed

@@ -54,6 +54,7 @@ def test_flops_of_a_step_are_those_that_torch_counts():
     assert counted.get_total_flops() == pytest.approx(bench.step_flops(batch, network), rel=0.05)
 
 
+@pytest.mark.slow
 def test_healing_is_timed_by_the_command():
     found = bench.healing(list(doodles(3)))
     assert found["sketches"] == 3

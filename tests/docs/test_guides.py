@@ -51,6 +51,7 @@ def blocks_of(path: Path) -> list[Block]:
     return [Block(match["language"], match["code"], match["name"]) for match in BLOCK.finditer(path.read_text("utf-8"))]
 
 
+SLOW = {"reproduce"}  # trains and compares
 GUIDES = [path for path in [ROOT / "README.md", *PAGES] if blocks_of(path)]
 
 
@@ -75,7 +76,11 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.slow] if path.stem in SLOW else []) for path in GUIDES],
+    ids=[path.stem for path in GUIDES],
+)
 def test_marked_blocks_run(path: Path, workplace: Path) -> None:
     variables: dict[str, Any] = {}
     for block in blocks_of(path):

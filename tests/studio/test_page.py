@@ -225,6 +225,7 @@ def test_the_page_is_there_while_the_model_is_loading(browser, model, monkeypatc
     page.goto(studio.address)
     expect(page.locator("#status")).to_contain_text("loading the model")
     page.click("#surprise")
+    expect(page.locator("#clear")).to_be_enabled()  # a drawing has come
     page.click("#finish")
     expect(page.locator("#ways-text")).to_contain_text("model is loading")
     may_load.set()

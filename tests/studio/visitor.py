@@ -18,6 +18,7 @@ WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 375, "height": 740}
 SQUARE = [(200, 200), (440, 200), (440, 440), (200, 440), (200, 210)]
 PATIENCE = 30_000  # ms: machines that run tests are busy
 WAYS = "#grid .card:not(:disabled)"
+expect.set_options(timeout=PATIENCE)
 
 
 class Visitor:

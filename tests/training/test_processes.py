@@ -29,7 +29,18 @@ PLUS = ["model=gra2seq-plus", "mask=0.1", "mask_to=0.4", "rectangle=0.3"]
 ALIKE = [
     ["cluster_form=euclidean"],
     pytest.param(["cluster_form=squared"], marks=pytest.mark.slow),
-    ["cluster_form=squared", "mask=0", "mask_to=0.4", "rectangle=0.3", "end=0.3", "own_prefixes=0.5", "prefix_noise=2"],
+    pytest.param(
+        [
+            "cluster_form=squared",
+            "mask=0",
+            "mask_to=0.4",
+            "rectangle=0.3",
+            "end=0.3",
+            "own_prefixes=0.5",
+            "prefix_noise=2",
+        ],
+        marks=pytest.mark.slow,
+    ),
     pytest.param(["objective=repair-codes", *PLUS, "code_repair=true", "start=START"], marks=pytest.mark.slow),
     pytest.param(["objective=finetune-decoder", *PLUS, "start=START"], marks=pytest.mark.slow),
     *(pytest.param([f"model={name}"], marks=pytest.mark.slow) for name in SYSTEMS if name != "sp-gra2seq"),

@@ -32,6 +32,7 @@ def weights(folder, name="model.safetensors"):
     return (folder / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_parallel_trainings_equal_separate_ones(tmp_path):
     said = []
     assert side_by_side(plans(tmp_path), 2, lambda name, report: said.append((name, report.step))) == {}
