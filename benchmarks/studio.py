@@ -35,7 +35,7 @@ from gra2seq.studio.pages import static_files
 START = "import sys; from gra2seq.studio.server import serve; serve(port=0, browser=False, model=sys.argv[1] or None)"
 STARTUP = 120.0  # seconds until the model must be there
 WARM_UP = 10.0  # seconds of load after which memory must stay flat
-HOLE = 0.35  # side of what is rubbed out, of the longer side
+HOLE = 0.35  # side of the erased square, in longer sides
 PATHS = ("heal", "complete", "redraw", "encode", "graph", "search", "guess", "morph", "read")
 ODD: list[Any] = [
     None, True, -1, 1e308, "x", "\ud800", [], [[]], [[[]]], {}, [[[0, 0]]], [[[0, 0], [0, 0]]], [[[1e6, 0], [-1e6, 1]]],

@@ -34,7 +34,7 @@ ACCIDENTS = (
     ("a torn corner", (0.85, 0.15), (0.45, 0.45)),
     ("a coffee stain", (0.5, 0.75), (0.35, 0.35)),
     ("the end is missing", None, None),
-    ("something rubbed out", (0.2, 0.5), (0.35, 0.4)),
+    ("a part erased", (0.2, 0.5), (0.35, 0.4)),
 )
 
 

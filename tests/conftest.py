@@ -55,3 +55,13 @@ def call(monkeypatch, capsys):
         return end.value.code or 0, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def no_model(monkeypatch):
+    """A command that loads a model fails: what is wrong must be said before the work."""
+
+    def load(*_):
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr("gra2seq.folder.load", load)

@@ -24,16 +24,6 @@ def told(call):
     return run
 
 
-@pytest.fixture
-def no_model(monkeypatch):
-    """Nothing is drawn: the model is not even loaded."""
-
-    def load(*_):
-        raise AssertionError("the work was begun")
-
-    monkeypatch.setattr("gra2seq.folder.load", load)
-
-
 def lines(path, *drawings):
     path.write_text("".join(json.dumps(drawing) + "\n" for drawing in drawings))
     return path
@@ -184,3 +174,14 @@ def test_limit_on_the_size_of_a_file_is_raised_by_an_option(call, tmp_path, monk
     assert "gra2seq --max-bytes N" in " ".join(error.split())
     assert call("--max-bytes", 1_000_000, "data", "info", source)[0] == 0
     assert call("--max-bytes", 0, "data", "info", source)[0] == 2
+
+
+def test_masked_drawings_of_several_files_stay_apart_in_a_folder(call, tmp_path, tiny_run):
+    sources = [tmp_path / "a.ndjson", tmp_path / "b.ndjson"]
+    for count, path in enumerate(sources, 2):
+        write(path, list(doodles(count, seed=count)))
+    folder = tmp_path / "out"
+    words = ["heal", *sources, "--mask-prob", "0.1", "--model", tiny_run, "--out-dir", folder]
+    assert call(*words)[0] == 0
+    assert files_in(folder) == ["a.ndjson", "b.ndjson"]
+    assert [len(read(folder / path.name)) for path in sources] == [2, 3]

@@ -48,14 +48,6 @@ def pipe(call, monkeypatch):
     return run
 
 
-@pytest.fixture
-def no_model(monkeypatch):
-    def load(*_):
-        raise AssertionError("the model was loaded")
-
-    monkeypatch.setattr("gra2seq.folder.load", load)
-
-
 def test_damage_is_detected_shown_and_healed(call, tmp_path, tiny_run, damaged):
     preview, healed = tmp_path / "found.png", tmp_path / "healed.svg"
     code, out, err = call("heal", damaged, "--model", tiny_run, "--preview", preview, "-o", healed, "--json")

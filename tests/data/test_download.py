@@ -21,7 +21,7 @@ CONTENT = b"PK\x03\x04" + bytes(range(256)) * 2000
 
 @dataclass
 class Server:
-    """A server on this machine that can be told to misbehave."""
+    """A server on this machine that misbehaves on request."""
 
     files: dict[str, bytes]
     etag: str | None = '"v1"'

@@ -48,7 +48,7 @@ def test_no_visible_line_lies_in_the_found_region():
             np.testing.assert_array_equal(lose(visible, found).visible.points, visible.points, err_msg=str(number))
 
 
-def test_intact_drawings_are_seldom_taken_for_damaged():
+def test_intact_drawings_are_rarely_taken_for_damaged():
     assert sum(find_damage(sketch) is not None for sketch in doodles(60, seed=1)) <= 9
 
 

@@ -79,12 +79,12 @@ def test_finish_as_i_draw_begins_after_the_pen_was_lifted(wide):
     expect(wide.page.locator(WAYS)).to_have_count(9, timeout=PATIENCE)
 
 
-def test_heal_without_anything_rubbed_out_says_what_to_do(wide):
+def test_heal_without_anything_erased_says_what_to_do(wide):
     wide.page.click("#heal")
     expect(wide.page.locator("#ways-text")).to_contain_text("draw something first")
     wide.drag(SQUARE)
     wide.page.click("#heal")
-    expect(wide.page.locator("#ways-text")).to_contain_text("Nothing is rubbed out")
+    expect(wide.page.locator("#ways-text")).to_contain_text("Nothing is erased")
 
 
 def test_the_same_seed_shows_the_same_drawings(wide):

@@ -186,14 +186,17 @@ class Job:
         self._write(target, [Record(split, one.whole) for split, one in zip(splits, every, strict=True)])
 
     def redraw_many(self, options: dict[str, Any], samples: int, jobs: int | None) -> None:
-        """All drawings of all files at once, shared among processes."""
+        """All drawings that go into one file at once, shared among processes."""
+        groups = [[path] for path in self.files] if self.output.out_dir else [self.files]
+        for files in filter(None, groups):
+            self._redraw_group(files, options, samples, jobs)
+
+    def _redraw_group(self, files: list[Path], options: dict[str, Any], samples: int, jobs: int | None) -> None:
         from gra2seq.healing.parallel import ParallelHealer, jobs_for
         from gra2seq.training.progress import counting
 
-        if not self.files:
-            return
-        target = self.target(self.files[0])
-        records = read_drawings(self.files, self.limit, self.output.quiet)
+        target = self.target(files[0])
+        records = read_drawings(files, self.limit, self.output.quiet)
         sketches = [sketch for _, sketch in records]
         self._check_count(target, len(sketches) * samples, [split for split, _ in records])
         jobs = jobs or jobs_for(len(sketches) * samples)
@@ -301,7 +304,8 @@ class Job:
         answer: dict[str, Any] = {"sketches": self.read, "drawn": self.drawn, "files": list(map(str, self.written))}
         if self.found:
             answer["found"] = self.found
-        words = f"{self.drawn} drawings are in {', '.join(map(str, self.written[:3]))}"
+        drawings = "1 drawing is" if self.drawn == 1 else f"{self.drawn} drawings are"
+        words = f"{drawings} in {', '.join(map(str, self.written[:3]))}"
         if self.output.as_json or not self.output.quiet:
             reply(self.output.as_json, answer, words)
 

@@ -19,7 +19,7 @@ from gra2seq.data.batches import Batch, Preparation, generator, prepare_training
 from gra2seq.errors import UserError
 from gra2seq.sketch.strokes import Ints, Sketch
 
-GRACE = 60  # seconds that a worker lives after it was told to end
+GRACE = 60  # seconds that a worker lives after it was asked to end
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def find_damage(sketch: Sketch) -> Region | None:
     """The region that was erased from a drawing, in its units; None if it looks intact.
 
     The region is empty: no visible line is lost by healing it. An erased box is found by the ends it leaves, so one
-    that touched no line cannot be found, and one that cut a single line seldom is.
+    that touched no line cannot be found, and one that cut a single line rarely is.
     """
     boxes = candidates(sketch)
     if boxes is None or not len(boxes.boxes):

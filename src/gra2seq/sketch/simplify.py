@@ -130,6 +130,13 @@ def rdp(
         level += 1
 
 
+def rdp_sketch(sketch: Sketch, epsilon: float) -> Sketch:
+    """The drawing with the points that Ramer-Douglas-Peucker leaves; ends of strokes stay exactly."""
+    keep = rdp(sketch.points, sketch.lengths, epsilon)
+    lengths = np.add.reduceat(keep, sketch.starts).astype(np.int64)
+    return Sketch(sketch.points[keep], lengths, sketch.category, sketch.key)
+
+
 def line_distance(points: Doubles, begin: Doubles, end: Doubles, run: Ints) -> Doubles:
     """From each point to the line begin-end of its run: cross product over length; to `begin` if both coincide."""
     way = end - begin

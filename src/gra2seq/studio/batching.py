@@ -72,7 +72,7 @@ class Batcher:
         while jobs := self._next():
             try:
                 self._run(jobs)
-            except Exception as error:
+            except Exception as error:  # whatever it is, the thread lives on for the next requests
                 self._retry_or_fail(jobs, error)
             for job in jobs:
                 job.deliver(DONE)
@@ -82,7 +82,7 @@ class Batcher:
         for job in jobs if len(jobs) > 1 else ():
             try:
                 self._run([job])
-            except Exception as own:
+            except Exception as own:  # whatever it is, it is this request's
                 _fail(job, own)
         if len(jobs) == 1:
             _fail(jobs[0], error)

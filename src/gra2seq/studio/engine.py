@@ -17,7 +17,7 @@ import numpy as np
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.damage import Damage
-from gra2seq.sketch.simplify import EPSILON, SIDE, rdp
+from gra2seq.sketch.simplify import EPSILON, SIDE, rdp_sketch
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.batching import Batcher, Job
 from gra2seq.studio.gallery import Gallery
@@ -212,7 +212,7 @@ def _error_of(load: Callable[[], None]) -> str:
         load()
     except UserError as error:
         return str(error)
-    except Exception:
+    except Exception:  # the page says that something failed; the terminal says what
         log.exception("loading failed")
         return "it could not be loaded: see the terminal of the studio"
     return ""
@@ -223,12 +223,10 @@ def coarse(damage: Damage, max_points: int) -> Damage:
 
     A drawing with very many strokes is simplified more, until the model has points left to draw with.
     """
-    visible, epsilon = damage.visible, EPSILON
+    epsilon = EPSILON
     while True:
-        keep = rdp(visible.points, visible.lengths, epsilon * damage.side / SIDE)
-        lengths = np.add.reduceat(keep, visible.starts).astype(np.int64)
-        if lengths.sum() <= ROOM * max_points or epsilon > SIDE:
-            simple = Sketch(visible.points[keep], lengths, visible.category, visible.key)
+        simple = rdp_sketch(damage.visible, epsilon * damage.side / SIDE)
+        if len(simple) <= ROOM * max_points or epsilon > SIDE:
             return replace(damage, visible=simple)
         epsilon *= 1.5
 

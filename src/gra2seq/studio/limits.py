@@ -15,7 +15,7 @@ MAX_STEPS = 16  # drawings between two
 MAX_SEED = 2**53 - 1  # largest whole number that JavaScript holds exactly
 MAX_TEMPERATURE = 2.0
 MAX_SECONDS = 60.0  # from the arrival of a request to its last drawing
-MAX_WAITING = 64  # requests that wait for the model; further ones are told to come back
+MAX_WAITING = 64  # requests that wait for the model; further ones are refused with status 503
 
 
 class TooLargeError(UserError):

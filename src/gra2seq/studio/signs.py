@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gra2seq.sketch.damage import Damage
-from gra2seq.sketch.simplify import EPSILON, SIDE, rdp
+from gra2seq.sketch.simplify import EPSILON, SIDE, rdp_sketch
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
 if TYPE_CHECKING:
@@ -38,10 +38,7 @@ def signs_of(model: Model, damages: Sequence[Damage], codes: Floats) -> Doubles:
 
 def _simplified(damage: Damage) -> Damage:
     """As few points as drawings of the training data have: lines of a mouse have many more."""
-    visible = damage.visible
-    keep = rdp(visible.points, visible.lengths, EPSILON * damage.side / SIDE)
-    lengths = np.add.reduceat(keep, visible.starts).astype(np.int64)
-    return Damage(Sketch(visible.points[keep], lengths), frame=damage.frame)
+    return Damage(rdp_sketch(damage.visible, EPSILON * damage.side / SIDE), frame=damage.frame)
 
 
 def _ink(sketch: Sketch) -> float:

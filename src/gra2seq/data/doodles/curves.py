@@ -11,7 +11,7 @@ CHORD_ERROR = 2.0  # how far a chord may leave its curve, in units of a side of 
 
 def sweep_steps(r: float) -> int:
     """Chords for a circle of radius r: a chord over the angle 2a leaves it by r (1 - cos a), about r a² / 2;
-    a chord may also cut through the wobble from both sides, so a little fewer will do."""
+    a chord may also cut through the noise from both sides, so a little fewer will do."""
     return min(22, max(4, round(pi * sqrt(0.35 * r / CHORD_ERROR))))
 
 

@@ -82,7 +82,7 @@ class Hand:
         stray_x = stray_y = 0.0
         a, b, d, e = self.axes
         stroke = []
-        for x, y in points:  # the error carries over from point to point: a smooth wobble
+        for x, y in points:  # the error carries over from point to point: smooth noise
             stray_x = 0.6 * stray_x + (random() - 0.5) * 2 * tremble
             stray_y = 0.6 * stray_y + (random() - 0.5) * 2 * tremble
             x += shift_x + stray_x

@@ -91,8 +91,8 @@ async function* lines(response) {
  *   temperature: number | null, gallery: {name: string, drawings: number, encoded: number} | null}} Health
  */
 
-const OFTEN = 700; // ms between two looks while something is awaited
-const SELDOM = 5000;
+const INTERVAL = 700; // ms between two looks while something is awaited
+const SETTLED_INTERVAL = 5000; // and while nothing is
 
 /**
  * Look after the service for ever: fires "change" with `health` when it is ready, gone, or there again.
@@ -123,6 +123,6 @@ export class Watch extends EventTarget {
     if (JSON.stringify(this.health) !== before) this.dispatchEvent(new Event("change"));
     const { status, gallery } = this.health;
     const settled = status === "ready" && gallery !== null && gallery.encoded === gallery.drawings;
-    this.#timer = setTimeout(() => this.look(), settled ? SELDOM : OFTEN);
+    this.#timer = setTimeout(() => this.look(), settled ? SETTLED_INTERVAL : INTERVAL);
   }
 }

@@ -100,7 +100,7 @@ export class Board extends EventTarget {
   #paintPath(context) {
     if (!this.#path.length) return;
     if (this.tool === "pen") paint(context, [this.#path], colour("ink"));
-    else paintRegion(context, this.#rubbed(), colour("lost"));
+    else paintRegion(context, this.#erased(), colour("lost"));
   }
 
   /** @param {CanvasRenderingContext2D} context @param {Point} cursor */
@@ -112,7 +112,7 @@ export class Board extends EventTarget {
   }
 
   /** What the path of the eraser or the box rubs out. @returns {import("./types.js").Region} */
-  #rubbed() {
+  #erased() {
     if (this.tool === "eraser") return { boxes: [], erasers: [{ path: this.#path, radius: RADIUS }] };
     const [[ax, ay], [bx, by]] = [this.#path[0], this.#path[this.#path.length - 1]];
     const corner = /** @type {Point} */ ([Math.min(ax, bx), Math.min(ay, by)]);
@@ -171,14 +171,14 @@ export class Board extends EventTarget {
   }
 
   #end() {
-    const rubbed = this.#rubbed();
+    const erased = this.#erased();
     const path = this.#path;
     this.#path = [];
     if (this.tool === "pen") {
       this.paper.addStroke(path);
-    } else if (!isEmpty(rubbed)) {
-      const erasers = rubbed.erasers.map((eraser) => ({ ...eraser, path: sparse(path, RADIUS / 6) }));
-      this.paper.rubOut({ ...rubbed, erasers });
+    } else if (!isEmpty(erased)) {
+      const erasers = erased.erasers.map((eraser) => ({ ...eraser, path: sparse(path, RADIUS / 6) }));
+      this.paper.erase({ ...erased, erasers });
     }
     this.repaint();
     this.dispatchEvent(new Event("lift"));

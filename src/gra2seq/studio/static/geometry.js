@@ -69,7 +69,7 @@ export function onPage(strokes) {
 export const mapPoints = (strokes, change) => strokes.map((stroke) => stroke.map(change));
 
 /**
- * Whether a point was rubbed out.
+ * Whether a point was erased.
  * @param {Point} point
  * @param {Region} region
  */
@@ -91,7 +91,7 @@ function isNear([x, y], path, radius) {
 }
 
 /**
- * The parts of the strokes that were not rubbed out.
+ * The parts of the strokes that were not erased.
  * @param {Drawing} drawing
  * @returns {Stroke[]}
  */

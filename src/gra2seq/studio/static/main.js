@@ -59,7 +59,7 @@ async function surprise() {
   try {
     const { name, strokes } = await call("doodle");
     paper.put(fitted(strokes));
-    toast(`Here is a drawing of: ${name}. Rub something out and press Heal.`);
+    toast(`Here is a drawing of: ${name}. Erase something and press Heal.`);
   } catch (error) {
     toast(/** @type {Error} */ (error).message);
   }
@@ -229,7 +229,7 @@ addEventListener("click", (event) => {
 listen([
   { keys: ["p"], shown: "P", what: "pen", run: () => useTool("pen") },
   { keys: ["e"], shown: "E", what: "eraser", run: () => useTool("eraser") },
-  { keys: ["b"], shown: "B", what: "rub out a box", run: () => useTool("box") },
+  { keys: ["b"], shown: "B", what: "erase a box", run: () => useTool("box") },
   { keys: ["Ctrl+z", "u"], shown: "Ctrl Z", what: "undo", run: () => paper.undo() },
   { keys: ["Ctrl+Shift+z", "Ctrl+y"], shown: "Ctrl Shift Z", what: "redo", run: () => paper.redo() },
   { keys: ["delete"], shown: "Delete", what: "clear the page", run: () => paper.put([]) },

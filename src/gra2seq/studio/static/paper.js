@@ -39,7 +39,7 @@ export class Paper extends EventTarget {
     this.#show(drawing);
   }
 
-  /** @param {Stroke[]} strokes a whole drawing, of which nothing is rubbed out */
+  /** @param {Stroke[]} strokes a whole drawing, of which nothing is erased */
   put(strokes) {
     this.replace({ strokes, region: emptyRegion() });
   }
@@ -50,7 +50,7 @@ export class Paper extends EventTarget {
   }
 
   /** @param {Partial<Region>} more */
-  rubOut(more) {
+  erase(more) {
     const { boxes, erasers } = this.drawing.region;
     const region = { boxes: [...boxes, ...(more.boxes ?? [])], erasers: [...erasers, ...(more.erasers ?? [])] };
     this.replace({ ...this.drawing, region });

@@ -57,7 +57,7 @@ export class Ways {
     const { strokes, region } = this.paper.drawing;
     if (!strokes.length) return say(this.text, "There is nothing on the page yet: draw something first.", true);
     if (kind === "heal" && isEmpty(region)) {
-      return say(this.text, "Nothing is rubbed out yet: take the eraser or the box and rub over a part of it.", true);
+      return say(this.text, "Nothing is erased yet: take the eraser or the box and erase a part of it.", true);
     }
     this.forget();
     this.kind = kind;
