@@ -8,7 +8,8 @@ import pytest
 
 from gra2seq.evaluation.damage_kinds import DamageKind
 from gra2seq.evaluation.galleries import spread, write_galleries
-from gra2seq.evaluation.protocol import Terms, redrawn, stored_noise
+from gra2seq.evaluation.protocol import Terms, stored_noise
+from gra2seq.evaluation.redrawing import redrawn
 from gra2seq.formats.svg import read_svg
 from gra2seq.sketch.strokes import Sketch
 

@@ -58,6 +58,7 @@ class Judged(Kept):
     empty: NDArray[np.bool_]  # (N,) nothing was drawn
     categories: Ints  # (N,) the judge's, of the drawings; UNKNOWN without judge or drawing
     distance: NDArray[np.float64]  # (N,) Chamfer distance to the original
+    region: NDArray[np.float64]  # (N, len(healing.REGION)); NaN where it was not measured
 
 
 def fingerprint(model: Model, judge: Judge | None, dataset: Dataset, split: str) -> str:

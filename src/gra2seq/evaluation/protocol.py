@@ -24,12 +24,15 @@ from gra2seq.data.store import Indices
 from gra2seq.drawing.from_codes import STREAM
 from gra2seq.errors import UserError
 from gra2seq.evaluation.damage_kinds import DamageKind, damage_kinds
+from gra2seq.evaluation.healing import REGION, next_of_category, region_figures, region_row
 from gra2seq.evaluation.judge import Judge
 from gra2seq.evaluation.kept import Judged, Originals, fingerprint
 from gra2seq.evaluation.recognition import Recognition, recognition
+from gra2seq.evaluation.redrawing import drawings, is_empty, used_drawing
 from gra2seq.evaluation.retrieval import ranks
 from gra2seq.evaluation.tables import FORMATS
 from gra2seq.model import Model
+from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.distance import chamfer
 from gra2seq.sketch.masking import MaskNoise
 from gra2seq.sketch.region import Flags
@@ -73,11 +76,13 @@ class Terms:
     seeds: Sequence[int] = (0,)  # of the drawings
     judge: Judge | None = None
     direction: str = "redrawn"
+    completions: Sequence[float] = ()  # shares of the points that are handed in
+    samples: int = 1  # of each lost region: how much they differ is measured
 
     @property
     def kinds(self) -> list[DamageKind]:
         """Every kind of damage, once."""
-        return damage_kinds(self.masks, self.squares)
+        return damage_kinds(self.masks, self.squares, self.completions)
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,7 @@ class Outcome:
     recognition: Recognition | None  # without a judge
     recognised: Flags | None  # (N,)
     ceiling: float | None  # share of the originals that the judge recognises
+    region: Doubles  # (N, len(REGION))
 
     def found(self, k: int) -> Flags:
         """(N,) whether the sketch is among the k nearest; an empty drawing never is."""
@@ -124,7 +130,7 @@ def outcomes(
     indices = split_of(dataset, terms.split)
     check(model, dataset, terms)
     noise = stored_noise(dataset, terms.split, len(indices)).numbers
-    judging = _Judging(model, dataset, indices, terms.judge, noise, progress)
+    judging = _Judging(model, dataset, indices, terms, noise, progress)
     key = fingerprint(model, terms.judge, dataset, terms.split) if folder else ""
     kept = folder / f"originals-{key}.safetensors" if folder else None
     originals = (Originals.load(kept) if kept else None) or judging.originals()
@@ -133,7 +139,8 @@ def outcomes(
     actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
     for kind in terms.kinds:
         for seed in dict.fromkeys(terms.seeds):
-            kept = folder / f"{kind.file}-seed-{seed}-{key}.safetensors" if folder else None
+            of = f"-samples-{terms.samples}" if terms.samples > 1 else ""
+            kept = folder / f"{kind.file}-seed-{seed}{of}-{key}.safetensors" if folder else None
             judged = Judged.load(kept) if kept else None
             if judged is None:
                 judged = judging.judged(kind, seed)
@@ -149,34 +156,40 @@ def outcomes(
                 recognition(judged.categories, actual, dataset.categories) if terms.judge else None,
                 judged.categories == actual if terms.judge else None,
                 float(np.mean(originals.categories == actual)) if terms.judge else None,
+                judged.region,
             )
 
 
 def row_of(name: str, model: Model, dataset: Dataset, terms: Terms, outcome: Outcome) -> dict[str, Any]:
     """The outcome of a split as a row of a table."""
-    kind, drawing, rec = outcome.kind, model.drawing, outcome.recognition
+    kind, rec = outcome.kind, outcome.recognition
+    drawing = used_drawing(model.drawing, kind)
     return {
         "model": name,
         "data": dataset.name,
         "categories": list(dataset.categories),
         "mask": kind.mask,
         "square": kind.square,
+        "complete": kind.complete,
+        "samples": terms.samples,
         "seed": outcome.seed,
         "sketches": len(outcome.ranks),
         "gallery": len(outcome.ranks),
         "direction": terms.direction,
-        "sees": drawing.sees if kind else replace(drawing, infill=0).sees,
-        "repaired": bool(kind) and drawing.repair and model.network.repair is not None,
-        "kept": bool(kind) and (drawing.keep_lines or drawing.infill > 0),
+        "sees": drawing.sees,
+        "repaired": drawing.repair and model.network.repair is not None,
+        "kept": drawing.keep_lines,
         "best_of": drawing.best_of,
         "good_enough": drawing.good_enough,
         "candidates": drawing.candidates,
         "rec": rec.rate if rec else None,
         "rec_by_category": rec.per_category if rec else None,
         "ceiling": outcome.ceiling,
+        "rec_share": rec.rate / outcome.ceiling if rec and outcome.ceiling else None,
         "ret": {str(k): float(outcome.found(k).mean()) for k in KS},
         "chamfer": float(outcome.distance.mean()),
         "empty": int(outcome.empty.sum()),
+        **region_row(outcome.region),
     }
 
 
@@ -188,11 +201,13 @@ class _Judging:
         model: Model,
         dataset: Dataset,
         indices: Indices,
-        judge: Judge | None,
+        terms: Terms,
         noise: Floats,
         progress: Progress | None,
     ) -> None:
-        self.model, self.dataset, self.indices, self.judge, self.noise = model, dataset, indices, judge, noise
+        self.model, self.dataset, self.indices, self.noise = model, dataset, indices, noise
+        self.judge, self.samples = terms.judge, terms.samples
+        self.others = next_of_category(dataset.store.category_index[indices])
         self.progress = progress or (lambda *_: None)
 
     def originals(self) -> Originals:
@@ -209,15 +224,37 @@ class _Judging:
         what, parts = f"{kind}, seed {seed}", list[Judged]()
         for start, sketches in self._batches(STREAM):
             report = partial(self._report, f"{what}: drawn", start)
-            drawn = redrawn(self.model, sketches, self.noise[start : start + STREAM], kind, seed, start, report)
+            numbers = start + np.arange(len(sketches))
+            damages = [kind.damage(sketch, self.noise[n]) for n, sketch in zip(numbers, sketches, strict=True)]
+            made = drawings(self.model, damages, kind, seed, numbers, self.samples, report)
+            drawn = [own[0] for own in made]
+            region = self._region(kind, sketches, damages, made, numbers)
             for first in range(0, len(drawn), BATCH):
                 part = slice(first, min(first + BATCH, len(drawn)))
                 empty = np.array([is_empty(sketch) for sketch in drawn[part]])
                 categories = np.where(empty, UNKNOWN, self._classify(drawn[part]))
                 distance = chamfer(drawn[part], sketches[part])
-                parts.append(Judged(self.model.encode(drawn[part]), empty, categories, distance))
+                parts.append(Judged(self.model.encode(drawn[part]), empty, categories, distance, region[part]))
                 self.progress(f"{what}: judged", start + part.stop, len(self.indices))
         return Judged(*(np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])))
+
+    def _region(
+        self,
+        kind: DamageKind,
+        sketches: Sequence[Sketch],
+        damages: Sequence[Damage | None],
+        made: Sequence[Sequence[Sketch]],
+        numbers: Ints,
+    ) -> Doubles:
+        """(n, len(REGION)) how well lost regions were healed; NaN where the visible lines do not stay."""
+        found = np.full((len(sketches), len(REGION)), np.nan)
+        if not kind or kind.complete or not used_drawing(self.model.drawing, kind).keep_lines:
+            return found
+        for place, (sketch, damage, own) in enumerate(zip(sketches, damages, made, strict=True)):
+            if damage is not None and damage.lost:
+                other = self.dataset.store[int(self.indices[self.others[numbers[place]]])]
+                found[place] = region_figures(sketch, damage, own, other)
+        return found
 
     def _report(self, what: str, start: int, done: int, _total: int) -> None:
         self.progress(what, start + done, len(self.indices))
@@ -233,42 +270,6 @@ class _Judging:
         to_data = np.array([self.dataset.categories.index(category) for category in self.judge.categories])
         categories: Ints = to_data[self.judge.classify(sketches)]
         return categories
-
-
-def redrawn(
-    model: Model,
-    sketches: Sequence[Sketch],
-    noise: Floats,
-    kind: DamageKind,
-    seed: int,
-    first: int | Ints,
-    progress: Callable[[int, int], None] = lambda *_: None,
-) -> list[Sketch]:
-    """What a model makes of each damaged sketch, in its own way of drawing; a dot where nothing was visible.
-
-    `first` is the number of the first sketch in the split, or the numbers of all.
-    """
-    numbers = first + np.arange(len(sketches)) if isinstance(first, int) else np.asarray(first)
-    damages = [kind.damage(sketch, own) for sketch, own in zip(sketches, noise, strict=True)]
-    there = [number for number, damage in enumerate(damages) if damage is not None]
-    visible = [damage for damage in damages if damage is not None]
-    drawing = replace(model.drawing, seed=seed)
-    drawn: list[Sketch] = [Sketch(np.zeros((1, 2), np.float32), np.array([1]))] * len(sketches)
-    if drawing.infill and kind:
-        for number, sketch in zip(there, model.heal_damages(visible, drawing=drawing), strict=True):
-            drawn[number] = sketch
-        return drawn
-    codes = model.encode(visible)
-    guides = visible if drawing.guided else None
-    made = model.draw_codes(codes, drawing=drawing, visible=guides, first=numbers[there], progress=progress)
-    for number, sketch, damage in zip(there, made, visible, strict=True):
-        drawn[number] = model.place(sketch, damage, drawing.keep_lines)
-    return drawn
-
-
-def is_empty(sketch: Sketch) -> bool:
-    """Nothing was drawn, or a dot."""
-    return max(sketch.box[2:]) == 0
 
 
 def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> None:
@@ -310,6 +311,8 @@ def check(model: Model, dataset: Dataset, terms: Terms) -> None:
             f"the model has learnt {_few(model.categories)}, but {dataset.name} holds {_few(strange)}, which it has "
             "never seen: judge it on data of its own categories"
         )
+    if terms.samples > 1 and not model.drawing.infill:
+        raise UserError("several samples of a lost region are for infill decoding: give --draw infill")
     check_terms(dataset, terms)
 
 
@@ -323,7 +326,7 @@ def check_terms(dataset: Dataset, terms: Terms) -> None:
             f"the judge knows {_few(terms.judge.categories)}, the data hold {_few(dataset.categories)}: "
             "train a judge on the same categories"
         )
-    damage_kinds(terms.masks, terms.squares)
+    damage_kinds(terms.masks, terms.squares, terms.completions)
 
 
 def _few(names: Sequence[str], most: int = 10) -> str:
