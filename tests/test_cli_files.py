@@ -1,6 +1,8 @@
 """What the command line says to files it cannot read or write: before the work, and nothing is changed."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -9,6 +11,7 @@ from gra2seq.data.doodles import doodle, doodles
 from gra2seq.data.info import convert
 from gra2seq.errors import UserError
 from gra2seq.formats.files import read, write
+from gra2seq.system.atomic_files import _host
 
 DRAWING = {"word": "cat", "drawing": [[[0, 1], [0, 1]]]}
 
@@ -163,6 +166,18 @@ def test_answers_of_several_samples_are_not_overwritten_but_resumed(call, tmp_pa
     assert code == 0
     assert "1 of 2 files are answered already" in error
     assert before == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+
+
+def test_resuming_removes_what_a_kill_left_though_all_is_answered(call, tmp_path):
+    write(tmp_path / "a.svg", doodle("cat", seed=0))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a.svg").write_bytes((tmp_path / "a.svg").read_bytes())
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    (tmp_path / "out" / f".a.svg.{_host()}-{ended.pid}-0123abcd.tmp").mkdir()
+    words = ["heal", tmp_path / "a.svg", "--out-dir", tmp_path / "out", "--missing-end", "--resume"]
+    assert call(*words)[0] == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.svg"]
 
 
 def test_limit_on_the_size_of_a_file_is_raised_by_an_option(call, tmp_path, monkeypatch):

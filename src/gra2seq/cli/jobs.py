@@ -100,6 +100,7 @@ class Job:
                 todo = [path for path in self.files if not is_answered(path, self._place(path), resume_samples)]
                 note(output.quiet, f"{len(self.files) - len(todo)} of {len(self.files)} files are answered already")
                 self.files = todo
+                self._remove_leftovers()
             targets = [self.target(path) for path in self.files]  # before the work: what cannot be written is an error
             if output.out_dir and len(set(targets)) < len(targets):
                 raise UserError("two files have the same name: their answers would overwrite each other in --out-dir")
@@ -118,6 +119,13 @@ class Job:
                 self._finish()
         finally:
             self._folder.cleanup()
+
+    def _remove_leftovers(self) -> None:
+        """Also where all is answered and nothing is written, what a killed command left goes."""
+        from gra2seq.system.atomic_files import remove_leftovers
+
+        for folder in {self._place(path).absolute().parent for path in self.inputs}:
+            remove_leftovers(folder)
 
     @property
     def _temporary(self) -> Path:
