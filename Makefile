@@ -10,7 +10,7 @@ export NO_MKDOCS_2_WARNING := 1
 # compiled modules are kept: tests start hundreds of processes
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo studio test test-browser test-slow fuzz fuzz-long fuzz-studio check check-js format docs wheel bench bench-studio install clean
+.PHONY: demo studio test test-browser test-slow test-kill fuzz fuzz-long fuzz-studio check check-js format docs wheel bench bench-studio install clean
 
 install: .venv/installed
 
@@ -36,6 +36,9 @@ test-browser: install  ## the page in a real Chromium, where there is one
 
 test-slow: install  ## those that take minutes
 	$(BIN)/python -m pytest -m slow
+
+test-kill: install  ## SIGKILL, 20 times each: training, convert, pack, encode, heal; some minutes
+	$(BIN)/python -m pytest -m slow tests/test_kill.py
 
 fuzz: install  ## 2,000 mutants for every reader, under limits on memory and time
 	$(BIN)/python -m tests.fuzz --count 2000

@@ -19,10 +19,10 @@ from gra2seq.formats.files import read, write
 from gra2seq.formats.record import Record
 from gra2seq.system.tensor_files import read_tensors
 from gra2seq.training.loop import read_metrics
+from options_by_name import QUICK, by_section
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 KILLS = 20
-TINY = {"preset": "tiny", "data": "doodles:200", "workers": 0, "threads": 1, "gallery": 0, "accelerator": "cpu"}
 
 
 def do(job, kills, seconds=0.0, **arguments):
@@ -48,7 +48,7 @@ def rows(run, log):
 
 
 def test_training_killed_at_random_times_equals_one_that_was_not(tmp_path):
-    values = {**TINY, "max_steps": 60, "save_every": 1, "validate_every": 5, "validate_sketches": 20}
+    values = by_section(**QUICK, accelerator="cpu", max_steps=60, save_every=1, validate_every=5)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     do("train", 0, 1.0, run=str(whole), values=values)
     do("train", KILLS, 1.5, run=str(killed), values=values)
