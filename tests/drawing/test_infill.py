@@ -1,5 +1,7 @@
 """Infill decoding: the visible strokes stay, gaps are bridged, new lines stay inside of the lost region."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,20 @@ def test_open_ends_are_found_at_the_border_only():
     ends = sorted(damage.denormalised(scene.ends).round(3).tolist())
     assert ends == [[40, 0], [60, 0]]
     assert MEETS > 0
+
+
+def test_lanes_that_take_the_same_bridge_share_a_row_of_the_decoder(model, monkeypatch):
+    counts, step = [], model.network.decoder.step
+
+    def counted(row, *others):
+        counts.append(len(row))
+        return step(row, *others)
+
+    monkeypatch.setattr(model.network.decoder, "step", counted)
+    turn = np.linspace(0, 2 * np.pi, 40)
+    circle = Sketch(np.c_[100 + 100 * np.cos(turn), 100 + 100 * np.sin(turn)], np.array([40]))
+    (healed,) = model.infills(
+        [lose(circle, Region.of_boxes([(150, 60, 80, 80)]))], 16, replace(model.drawing, infill=16)
+    )
+    assert len(healed) == 16
+    assert 1 < max(counts) < 16

@@ -76,6 +76,13 @@ class Lane:
             lane.lines, lane.copied, lane.random = list(self.lines), True, self._generator(self.drawing.seed, sample)
         return every
 
+    @property
+    def looks_at_samples(self) -> bool:
+        """Whether the next row may depend on what is sampled: along pieces and bridges it does not."""
+        if self.mode == GIVEN:
+            return not self.scene.region
+        return not self.bridge
+
     def move_to(self, goal: NDArray[np.floating]) -> NDArray[np.float32]:
         """Move the pen; returns the offset (2,)."""
         before, self.pen = self.pen, np.asarray(goal, np.float32)
@@ -137,48 +144,60 @@ def infill(
     """`drawings[i].infill` samples of each damaged drawing i, from the decoder's first states of their codes.
 
     Each drawing has a seed and a temperature of its own, and comes out the same in any company, to rounding. Up to the
-    first gap all samples of a drawing are the same: there is one lane until then, which is then copied.
+    first gap all samples of a drawing are the same: there is one lane until then, which is then copied. Lanes that have
+    drawn the same rows so far, as those do that take the same bridges, share a track: one row of the decoder's batch.
     """
     active = [Lane(*own, number) for number, own in enumerate(zip(scenes, drawings, strict=True))]
     results: list[list[InfillResult]] = [[] for _ in scenes]
     for lane in active:
         lane.next_piece()
-    row = first_row(len(active), state[0])
+    row, tracks = first_row(len(active), state[0]), np.arange(len(active))
     given = torch.ones(len(active), device=row.device)
     with torch.inference_mode():
         while active:
             move, state = step(row, state, given)
-            moves = _sample(move, active)
-            marks = np.array([lane.mode == GIVEN for lane in active], np.float32)
-            rows = np.stack([_advance(lane, own, max_rows) for lane, own in zip(active, moves, strict=True)])
-            index, following = list[int](), list[Lane]()
+            moves = _sample(move, tracks, active)
+            marks = [lane.mode == GIVEN for lane in active]
+            rows = [_advance(lane, own, max_rows) for lane, own in zip(active, moves, strict=True)]
+            branches = dict[tuple[int, bool, bytes], int]()  # track, mark and row -> the track from here on
+            firsts, joined, following = list[int](), list[int](), list[Lane]()
             for place, lane in enumerate(active):
                 if lane.mode == DONE:
                     results[lane.number].append(_result(lane))
                     continue
                 copies = [lane] if lane.copied or lane.mode == GIVEN else lane.copies()
+                track = branches.setdefault((int(tracks[place]), marks[place], rows[place].tobytes()), len(firsts))
+                if track == len(firsts):
+                    firsts.append(place)
                 following += copies
-                index += [place] * len(copies)
-            active, chosen = following, torch.tensor(index, dtype=torch.long, device=row.device)
-            row, given = torch.from_numpy(rows).to(row), torch.from_numpy(marks).to(given)
-            if index != list(range(len(row))):
-                row, given, state = row[chosen], given[chosen], tuple(part[chosen] for part in state)
+                joined += [track] * len(copies)
+            if not following:
+                break
+            chosen = tracks[firsts]
+            active, tracks = following, np.array(joined)
+            row = torch.from_numpy(np.stack([rows[place] for place in firsts])).to(row)
+            given = torch.tensor([marks[place] for place in firsts]).to(given)
+            if not np.array_equal(chosen, np.arange(len(state[0]))):
+                state = tuple(part[torch.from_numpy(chosen).to(part.device)] for part in state)
     return results
 
 
-def _sample(move: PenMove, lanes: Sequence[Lane]) -> NDArray[np.float32]:
-    """(lanes, CANDIDATES, 5) sampled rows of all lanes at one step; lanes of one temperature are sampled together."""
-    noise = np.empty((len(lanes), CANDIDATES, 4), np.float32)
-    for block, lane in zip(noise, lanes, strict=True):
-        block[:, :2] = lane.random.random((CANDIDATES, 2))
-        block[:, 2:] = lane.random.standard_normal((CANDIDATES, 2))
+def _sample(move: PenMove, tracks: NDArray[np.integer], lanes: Sequence[Lane]) -> NDArray[np.float32]:
+    """(lanes, CANDIDATES, 5) sampled rows of all lanes at one step; those that no lane looks at are zero.
+
+    Lanes of one temperature are sampled together. Every lane takes its random numbers at every step.
+    """
+    uniform, normal = np.empty((len(lanes), CANDIDATES, 2)), np.empty((len(lanes), CANDIDATES, 2))
+    for lane, own_uniform, own_normal in zip(lanes, uniform, normal, strict=True):
+        lane.random.random(out=own_uniform)
+        lane.random.standard_normal(out=own_normal)
+    noise = np.concatenate([uniform, normal], axis=-1, dtype=np.float32)
+    rows = np.zeros((len(lanes), CANDIDATES, 5), np.float32)
+    looking = np.array([lane.looks_at_samples for lane in lanes])
     temperatures = np.array([lane.drawing.temperature for lane in lanes])
-    if (temperatures == temperatures[0]).all():
-        return _sample_alike(move, noise, lanes[0].drawing)
-    rows = np.empty((len(lanes), CANDIDATES, 5), np.float32)
-    for temperature in np.unique(temperatures):
-        own = np.flatnonzero(temperatures == temperature)
-        part = PenMove(move.raw[torch.from_numpy(own).to(move.raw.device)], move.min_log_std)
+    for temperature in np.unique(temperatures[looking]):
+        own = np.flatnonzero(looking & (temperatures == temperature))
+        part = PenMove(move.raw[torch.from_numpy(tracks[own]).to(move.raw.device)], move.min_log_std)
         rows[own] = _sample_alike(part, noise[own], lanes[own[0]].drawing)
     return rows
 

@@ -11,6 +11,7 @@ from gra2seq.sketch.damage import Damage, own_number
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
 SAMPLES = 16  # places along a sampled line where the region is looked up
+SHARES = np.linspace(0, 1, SAMPLES + 1)[1:, None]
 GROWN = 0.006  # longer sides that a line may leave the region: less than the pen is thick
 
 
@@ -67,8 +68,7 @@ class Scene:
         """Whether the line stays in the region; otherwise also the last place on it that does."""
         if not self.region:
             return True, goal
-        share = np.linspace(0, 1, SAMPLES + 1)[1:, None]
-        places = (start + share * (goal - start)).astype(np.float64) * self.unit
+        places = (start + SHARES * (goal - start)).astype(np.float64) * self.unit
         outside = ~self.region.contains(places)
         if outside.any():
             outside &= self.region.distance(places) > GROWN
