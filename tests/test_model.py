@@ -374,3 +374,18 @@ def test_one_code_gives_one_drawing_and_damage_is_taken_like_a_sketch(tiny_run):
             use(sketch, samples=0)
     graphs = model.graph([sketch, damage])
     assert [len(graph) for graph in graphs] == [len(model.graph(sketch))] * 2
+
+
+def test_of_several_drawings_the_one_with_the_nearest_code_is_kept():
+    model = gra2seq.load()
+    sketches = list(doodles(6, seed=3))
+    codes = model.encode(sketches)
+
+    def distances(**options):
+        return np.linalg.norm(model.encode(model.redraw(sketches, candidates=1, **options)) - codes, axis=1)
+
+    first, best = distances(best_of=1), distances(best_of=4, nearest_by="code")
+    assert (best <= first + 1e-3).all(), "the first is one of the four"
+    assert best.mean() < first.mean()
+    with pytest.raises(gra2seq.UserError, match="nearest_by"):
+        model.redraw(sketches[0], nearest_by="eye")

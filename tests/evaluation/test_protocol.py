@@ -19,7 +19,8 @@ from gra2seq.errors import UserError
 from gra2seq.evaluation import protocol
 from gra2seq.evaluation.damage_kinds import DamageKind
 from gra2seq.evaluation.galleries import write_galleries
-from gra2seq.evaluation.protocol import GUIDED, Terms, drawing_mode, evaluate, outcomes, stored_noise, write_tables
+from gra2seq.evaluation.protocol import Terms, evaluate, outcomes, stored_noise, write_tables
+from gra2seq.evaluation.redrawing import GUIDED, drawing_mode, redrawn
 from gra2seq.folder import untrained
 from gra2seq.sketch.damage import lose, mask
 from gra2seq.sketch.distance import chamfer
@@ -140,7 +141,7 @@ def test_hidden_strokes_do_not_change_what_is_drawn(data, model):
     noise = stored_noise(data, "test", len(data.test)).numbers[:1]
     kind = DamageKind(square=0.5)
     damage = kind.damage(sketch, noise[0])
-    healed = protocol.redrawn(model, [sketch], noise, kind, 0, 0)
+    healed = redrawn(model, [sketch], noise, kind, 0, 0)
     again = lose(damage.visible, damage.lost)
     assert (model.encode([again]) == model.encode([damage])).all()
     assert (model.place(model.draw(model.encode([again]))[0], again).points == healed[0].points).all()
@@ -152,6 +153,8 @@ def test_drawing_modes(keep):
     code = drawing_mode(own, "code", keep)
     assert (code.best_of, code.candidates, code.good_enough, code.keep_lines) == (1, 1, 0.0, keep)
     assert not code.guided
+    several = replace(code, best_of=8)
+    assert (several.guided, several.sees) == (False, "code"), "chosen by codes, not by the visible ink"
     assert drawing_mode(own, "guided", keep) == replace(own, keep_lines=keep), "a model's own guided way stays"
     usual = drawing_mode(DrawingConfig(), "guided", keep)
     assert {name: getattr(usual, name) for name in GUIDED} == GUIDED
@@ -329,7 +332,10 @@ def test_evaluate_command_draws_from_the_code_or_guided(call, tiny_run, tmp_path
     assert (tmp_path / "doodles:100-test-draw-guided-keep_lines-True-repair-False.md").exists()
     (row,) = json.loads(call(*words, "--best-of", 2, "--good-enough", 0.02, "--candidates", 3)[1])["rows"]
     assert (row["sees"], row["best_of"], row["good_enough"], row["candidates"]) == ("guided", 2, 0.02, 3)
-    for wrong in (("--draw", "blind"), ("--draw", "code", "--best-of", 3)):
+    (row,) = json.loads(call(*words, "--draw", "code", "--best-of", 4)[1])["rows"]
+    assert (row["sees"], row["best_of"]) == ("code", 4)
+    assert row["chamfer"] != plain["chamfer"], "another of the four was kept for some sketches"
+    for wrong in (("--draw", "blind"), ("--draw", "code", "--candidates", 3)):
         code, out, _ = call(*words, *wrong)
         assert code == 2
         assert "--draw" in json.loads(out)["error"]

@@ -1,13 +1,15 @@
 """Infill decoding in the tables."""
 
+import json
+
 import numpy as np
 import pytest
 
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.evaluation.damage_kinds import DamageKind
-from gra2seq.evaluation.protocol import drawing_mode, evaluate
-from gra2seq.evaluation.redrawing import redrawn
+from gra2seq.evaluation.protocol import evaluate
+from gra2seq.evaluation.redrawing import drawing_mode, redrawn
 from gra2seq.folder import load
 
 
@@ -59,3 +61,25 @@ def test_lost_squares_are_measured_where_they_are_healed(data, model, judge, tmp
     assert single["region_chamfer"] == row["region_chamfer"], "the first of several samples is the only one"
     with pytest.raises(UserError, match="infill"):
         evaluate(model, data, name="m", samples=2)
+
+
+def test_evaluate_command_measures_completion_and_samples(call, tiny_run, tmp_path):
+    words = ["evaluate", tiny_run, "--data", "doodles:60", "-o", tmp_path, "--sheet-size", 2, "--json"]
+    code, text, err = call(*words, "--complete", 0.3, 0.7)
+    assert code == 0, err
+    rows = json.loads(text)["rows"]
+    assert [(row["complete"], row["sees"], row["kept"]) for row in rows] == [
+        (0.3, "infill", True),
+        (0.7, "infill", True),
+    ]
+    assert rows[1]["chamfer"] < rows[0]["chamfer"], "more of the drawing was handed in"
+    table = (tmp_path / "doodles:60-test-completions.md").read_text()
+    assert "first 30 %" in table
+    assert "first 70 %" in table, "rows of other shares are not averaged"
+    words[words.index("doodles:60")] = "doodles:200"  # two of a category are there to compare
+    (row,) = json.loads(call(*words, "--square", 0.4, "--draw", "infill", "--samples", 3)[1])["rows"]
+    assert row["diversity"] > 0
+    assert row["lines_outside"] == 0
+    code, out, _ = call(*words, "--complete", 1.5)
+    assert code == 2
+    assert "complete 1.5" in json.loads(out)["error"]

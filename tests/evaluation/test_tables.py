@@ -52,22 +52,24 @@ def test_ways_of_drawing_are_named_and_not_averaged():
         {"sees": "code", "best_of": 1, "candidates": 1},
         {"sees": "guided", "best_of": 8, "good_enough": 0.02, "candidates": 1},
         {"sees": "guided", "best_of": 1, "candidates": 4},
+        {"sees": "code", "best_of": 8},
         {"sees": "code", "repaired": True},
         {"sees": "code", "kept": True},
         {},
     ]
     rows = [row(rec=0.1 * number, **way) for number, way in enumerate(ways)]
-    assert [found["rec"] for found in summary(rows)] == pytest.approx([0.1 * number for number in range(6)])
+    assert [found["rec"] for found in summary(rows)] == pytest.approx([0.1 * number for number in range(7)])
     text = to_markdown(rows)
     for words in (
         "guided by the visible ink, the best of 8 drawings each unless the first lies within 0.02 of the longer side",
         "guided by the visible ink, the best of 4 pen moves at every step",
+        "drawn from the code alone, the best of 8 drawings each by their own codes",
         "drawn from the code alone, codes repaired",
         "visible lines kept, only the lost region is drawn",
     ):
         assert text.count(words) == 1, words
-    column = [cells(line)[3] for line in text.splitlines()[2:8]]
-    assert column == ["code", "guided", "guided", "code, repaired", "code, lines kept", "–"]
+    column = [cells(line)[3] for line in text.splitlines()[2:9]]
+    assert column == ["code", "guided", "guided", "code", "code, repaired", "code, lines kept", "–"]
     assert {"sees", "best_of", "good_enough", "candidates", "repaired", "kept"} <= set(
         to_csv(rows).split("\n")[0].split(",")
     )

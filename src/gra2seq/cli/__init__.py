@@ -25,7 +25,7 @@ _UsageError: Any = typer.BadParameter.__base__  # of typer's own copy of click, 
 
 
 def several(
-    words: list[str], options: tuple[str, ...] = ("--mask", "--square", "--data", "--links", "--systems")
+    words: list[str], options: tuple[str, ...] = ("--mask", "--square", "--complete", "--data", "--links", "--systems")
 ) -> list[str]:
     """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option.
 
@@ -46,7 +46,7 @@ def several(
 
 
 def _fits(word: str, option: str) -> bool:
-    if option in ("--mask", "--square"):
+    if option in ("--mask", "--square", "--complete"):
         return word.replace(".", "", 1).replace("e-", "", 1).isdigit()
     if option == "--data":
         return word != "package" and not Path(word, "model.safetensors").exists()

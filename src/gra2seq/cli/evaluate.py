@@ -32,6 +32,15 @@ if TYPE_CHECKING:
     from gra2seq.model import Model
 
 Masks = Annotated[list[float] | None, typer.Option(help="Probabilities that a patch is masked: --mask 0 0.1 0.3")]
+Squares = Annotated[
+    list[float] | None,
+    typer.Option(help="Instead of masks: a square of this share of the longer side is lost, anywhere; repeatable."),
+]
+Completions = Annotated[
+    list[float] | None,
+    typer.Option(help="Instead of masks: only this share of the points, the first ones, is handed in; repeatable."),
+]
+Samples = Annotated[int, typer.Option(min=1, help="Of each lost region, by infill: how much they differ is measured.")]
 Seeds = Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")]
 JudgeRun = Annotated[
     Path | None, typer.Option(help="For Rec: run of a sketch-a-net on the same categories, or one by name: open8.")
@@ -47,10 +56,9 @@ def evaluate(
     name: Annotated[str | None, typer.Option("--set", help="A named set of the data: DS1-small, OPEN8, …")] = None,
     split: Annotated[str, typer.Option(help="train, valid or test")] = "test",
     mask: Masks = None,
-    square: Annotated[
-        list[float] | None,
-        typer.Option(help="Instead of masks: a square of this share of the longer side is lost, anywhere; repeatable."),
-    ] = None,
+    square: Squares = None,
+    complete: Completions = None,
+    samples: Samples = 1,
     seeds: Seeds = 1,
     judge: JudgeRun = None,
     draw: Annotated[
@@ -90,8 +98,10 @@ def evaluate(
     changes = {key: value for key, value in ways.items() if value is not None}
     model = model.with_drawing(_drawing(model, **changes))
     folder = _evaluation_folder(out, run, fresh)
-    masks = mask or ([] if square else Terms.masks)
-    terms = Terms(split, masks, square or (), range(seeds), _judge(judge), direction)
+    masks = mask or ([] if square or complete else Terms.masks)
+    terms = Terms(
+        split, masks, square or (), range(seeds), _judge(judge), direction, completions=complete or (), samples=samples
+    )
     stem = _stem(dataset.name, terms, changes)
     rows = _evaluated(model, title, dataset, terms, folder, stem, sheet_size)
     print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
@@ -117,12 +127,12 @@ def _evaluated(
 
 def _drawing(model: Model, draw: str | None = None, **changes: Any) -> DrawingConfig:
     """The way of drawing: the model's own or that of --draw, with single options changed."""
-    from gra2seq.evaluation.protocol import drawing_mode
+    from gra2seq.evaluation.redrawing import drawing_mode
 
     drawing = model.drawing if draw is None else drawing_mode(model.drawing, draw)
     drawing = model.changed_drawing(drawing, changes)
     if draw == "code" and drawing.guided:
-        raise UserError("--draw code makes one drawing from the code: leave out --best-of and --candidates")
+        raise UserError("--draw code does not see the visible ink: leave out --candidates")
     return drawing
 
 
@@ -140,6 +150,8 @@ def _stem(data: str, terms: Terms, changes: dict[str, Any]) -> str:
     """Name of the files of an evaluation: other data, damage or ways of drawing have files of their own."""
     words = [data, terms.split, *([] if terms.direction == "redrawn" else ["original-queries"])]
     words += ["squares"] if terms.squares else []
+    words += ["completions"] if terms.completions else []
+    words += [f"samples-{terms.samples}"] if terms.samples > 1 else []
     return "-".join([*words, *(f"{name}-{value}" for name, value in changes.items())])
 
 
@@ -258,7 +270,7 @@ def _write_pictures(systems: list[str], whole: RunConfig, draw: str) -> None:
     """The wall of healed drawings and the learning curves of the systems that are trained."""
     from gra2seq.evaluation import comparison_files as files
     from gra2seq.evaluation.equal_terms import dataset_of
-    from gra2seq.evaluation.protocol import drawing_mode
+    from gra2seq.evaluation.redrawing import drawing_mode
     from gra2seq.folder import load
 
     if not systems:

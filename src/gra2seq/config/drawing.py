@@ -29,9 +29,11 @@ class DrawingConfig:
         "root", "sigma is multiplied by the root of the temperature (Ha and Eck) or by it (released code)",
         choices=("root", "linear"),
     )  # fmt: skip
-    best_of: int = option(
-        1, "drawings of each sketch, of which the nearest to the visible ink is kept", at_least=1, at_most=1024
-    )
+    best_of: int = option(1, "drawings of each sketch, of which the nearest is kept", at_least=1, at_most=1024)
+    nearest_by: str = option(
+        "ink", "what the best of several is nearest to: the visible ink, or the code it was drawn from (encoded again)",
+        choices=("ink", "code"),
+    )  # fmt: skip
     good_enough: float = option(
         0.0, "longer sides: a first drawing nearer than this to the visible ink is kept at once", at_least=0
     )
@@ -52,7 +54,7 @@ class DrawingConfig:
     @property
     def guided(self) -> bool:
         """Whether the visible ink helps to draw, beside the code."""
-        return self.best_of > 1 or self.candidates > 1
+        return self.candidates > 1 or (self.best_of > 1 and self.nearest_by == "ink")
 
     @property
     def sees(self) -> str:

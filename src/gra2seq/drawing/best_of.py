@@ -13,7 +13,7 @@ from gra2seq.sketch.strokes import BOX, Floats, Sketch
 
 
 class BestOf:
-    """Of several drawings of each sketch the one nearest to the visible ink or, without it, of the nearest code.
+    """Of several drawings of each sketch the one nearest to the visible ink or, without it, to the code.
 
     A drawing's number is sketch * count + attempt. Where a first one is nearer than `good_enough`, there is no other.
     """

@@ -96,7 +96,8 @@ class CodeDrawer:
         candidates = 1 if damages is None else self.drawing.candidates
         repeated, repeated_numbers = codes.repeat_interleave(count, dim=0), np.repeat(numbers, count)
         attempts = np.tile(np.arange(count), len(codes))
-        choice = BestOf(len(codes), count, damages, self.drawing.good_enough)
+        ink = damages if self.drawing.nearest_by == "ink" else None
+        choice = BestOf(len(codes), count, ink, self.drawing.good_enough)
         guide = None
         if damages and candidates > 1:
             guide = Guidance(damages, self.preparation.scale / BOX, count, self.device)

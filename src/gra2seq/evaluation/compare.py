@@ -17,7 +17,8 @@ from gra2seq.config import RunConfig
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.errors import UserError
 from gra2seq.evaluation.equal_terms import Display, OtherBudget, begun, check_equal, dataset_of, digest
-from gra2seq.evaluation.protocol import Terms, check_terms, drawing_mode, outcomes, row_of
+from gra2seq.evaluation.protocol import Terms, check_terms, outcomes, row_of
+from gra2seq.evaluation.redrawing import drawing_mode
 from gra2seq.folder import load
 from gra2seq.models.model_files import CONFIG, LAST, WEIGHTS, read_progress
 from gra2seq.models.registry import trained_size

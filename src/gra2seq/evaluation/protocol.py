@@ -11,14 +11,13 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gra2seq.config import DrawingConfig
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
 from gra2seq.drawing.from_codes import STREAM
@@ -44,26 +43,8 @@ DIRECTIONS = ("redrawn", "original")  # who asks: the drawing for its original (
 MASK_SEED, MASK_VERSION = 2023, 3  # of the random numbers of a benchmark, and of how they are made
 BATCH = 256
 UNKNOWN = -1  # the judge's category of an empty drawing
-GUIDED: dict[str, Any] = {"best_of": 3, "good_enough": 0.015, "candidates": 4}  # chosen on the validation split
-INFILL = 24  # samples of the lost region
-DRAWING = ("code", "guided", "infill")  # what a drawing may see beside its code
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
-
-
-def drawing_mode(drawing: DrawingConfig, mode: str, keep_lines: bool = False) -> DrawingConfig:
-    """How drawings are made: from the `code` alone, `guided` by the visible ink, or by `infill` decoding.
-
-    Infill keeps the visible lines; drawings without damage are then guided.
-    """
-    if mode not in DRAWING:
-        raise UserError(f"--draw {mode!r} is not one of {', '.join(DRAWING)}")
-    if mode == "code":
-        return replace(drawing, best_of=1, good_enough=0.0, candidates=1, keep_lines=keep_lines, infill=0)
-    guided = drawing if drawing.guided else replace(drawing, **GUIDED)
-    if mode == "infill":
-        return replace(guided, keep_lines=True, infill=drawing.infill or INFILL)
-    return replace(guided, keep_lines=keep_lines, infill=0)
 
 
 @dataclass(frozen=True)

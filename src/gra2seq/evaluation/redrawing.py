@@ -9,12 +9,33 @@ from typing import Any
 import numpy as np
 
 from gra2seq.config import DrawingConfig
+from gra2seq.errors import UserError
 from gra2seq.evaluation.damage_kinds import DamageKind
 from gra2seq.model import Model
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 
+GUIDED: dict[str, Any] = {"best_of": 3, "good_enough": 0.015, "candidates": 4}  # chosen on the validation split
 ALONE: dict[str, Any] = {"best_of": 1, "nearest_by": "code", "good_enough": 0.0, "candidates": 1}
+INFILL = 24  # samples of the lost region
+DRAWING = ("code", "guided", "infill")  # what a drawing may see beside its code
+
+
+def drawing_mode(drawing: DrawingConfig, mode: str, keep_lines: bool = False) -> DrawingConfig:
+    """How drawings are made: from the `code` alone, `guided` by the visible ink, or by `infill` decoding.
+
+    Of several drawings from the code the one whose own code is nearest is kept: no ink is looked at. Infill keeps the
+    visible lines; drawings without damage are then guided.
+    """
+    if mode not in DRAWING:
+        raise UserError(f"--draw {mode!r} is not one of {', '.join(DRAWING)}")
+    if mode == "code":
+        return replace(drawing, **ALONE, keep_lines=keep_lines, infill=0)
+    drawing = replace(drawing, nearest_by="ink")
+    guided = drawing if drawing.guided else replace(drawing, **GUIDED)
+    if mode == "infill":
+        return replace(guided, keep_lines=True, infill=drawing.infill or INFILL)
+    return replace(guided, keep_lines=keep_lines, infill=0)
 
 
 def used_drawing(drawing: DrawingConfig, kind: DamageKind) -> DrawingConfig:

@@ -24,17 +24,18 @@ Row = Mapping[str, Any]
 
 # what rows of another model or setting differ in; all else of a row is measured
 SETTING = (
-    "model", "data", "categories", "mask", "square", "sketches", "gallery", "direction",
+    "model", "data", "categories", "mask", "square", "complete", "sketches", "gallery", "direction",
     "sees", "repaired", "kept", "best_of", "good_enough", "candidates",
 )  # fmt: skip
 SEEDS = ("seed", "train_seed")  # of the drawings, and of the training
-# side of a lost square, instead of masks; what a drawing sees (protocol.DRAWING); codes repaired; visible lines kept;
+# instead of masks the side of a lost square, or the share of the points that is handed in; what a drawing sees
+# (redrawing.DRAWING); codes repaired; visible lines kept;
 # drawings of each code; how near a first one must lie to be kept; pen moves compared at every step
-OPTIONAL = ("square", "sees", "repaired", "kept", "best_of", "good_enough", "candidates", "train_seed")
+OPTIONAL = ("square", "complete", "sees", "repaired", "kept", "best_of", "good_enough", "candidates", "train_seed")
 MEASURES = ("rec", "ceiling", *(f"ret_{k}" for k in KS), "chamfer")
-COLUMNS = (*SETTING[:5], *SEEDS, *SETTING[5:], *MEASURES)
+COLUMNS = (*SETTING[:6], *SEEDS, *SETTING[6:], *MEASURES)
 BY_CATEGORY = "rec_by_category"
-WAYS = {  # protocol.DRAWING, in words
+WAYS = {  # redrawing.DRAWING, in words
     "code": "drawn from the code alone",
     "guided": "guided by the visible ink",
     "infill": "the visible strokes given, the lost region sampled",
@@ -50,7 +51,8 @@ def flat(row: Row) -> dict[str, Any]:
         raise UserError(f"a row of an evaluation lacks {', '.join(missing)}")
     columns = {name: row.get(name) for name in COLUMNS}
     columns |= {f"ret_{k}": row["ret"].get(k) for k in KS}
-    return {**columns, "square": row.get("square") or 0.0, "categories": tuple(row["categories"])}
+    shares = {name: row.get(name) or 0.0 for name in ("square", "complete")}
+    return {**columns, **shares, "categories": tuple(row["categories"])}
 
 
 def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -139,7 +141,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
 
 def beside_paper(rows: Sequence[Row], names: Mapping[str, str] | None = None) -> str:
     """Ours and the paper's figures side by side in Markdown, a table a mask. `names`: what the paper calls a model."""
-    found = [row for row in summary(rows) if not row["square"]]  # the paper has none
+    found = [row for row in summary(rows) if not row["square"] and not row["complete"]]  # the paper has none
     lines = []
     for mask in dict.fromkeys(row["mask"] for row in found):
         there = [row for row in found if row["mask"] == mask]
@@ -223,11 +225,13 @@ def _mask(mask: float) -> str:
 
 
 def _in_latex(row: Row) -> str:
-    return f"square {row['square']:g}" if row["square"] else _mask(row["mask"])
+    return damage(row).removeprefix("mask ")
 
 
 def damage(row: Row) -> str:
     """What was done to the sketches, in words."""
+    if row.get("complete"):
+        return f"first {100 * row['complete']:g} %"
     return f"square {row['square']:g}" if row["square"] else f"mask {_mask(row['mask'])}"
 
 
@@ -263,7 +267,8 @@ def _way_of_drawing(row: Row) -> str:
     words = [] if row["sees"] is None else [WAYS.get(row["sees"], row["sees"])]
     if (row["best_of"] or 1) > 1:
         near = f" unless the first lies within {row['good_enough']:g} of the longer side" if row["good_enough"] else ""
-        words.append(f"the best of {row['best_of']} drawings each{near}")
+        by = " by their own codes" if row["sees"] == "code" else ""
+        words.append(f"the best of {row['best_of']} drawings each{by}{near}")
     if (row["candidates"] or 1) > 1:
         words.append(f"the best of {row['candidates']} pen moves at every step")
     words += ["codes repaired"] if row["repaired"] else []
