@@ -32,7 +32,9 @@ class RunConfig:
     )
     devices: int = option(1, "processes, or GPUs", at_least=1, at_most=4096, free=True)
     num_nodes: int = option(1, "machines", at_least=1, at_most=4096, free=True)
-    precision: str = option("32-true", "of training", choices=("32-true", "bf16-mixed", "16-mixed"))
+    precision: str = option(
+        "32-true", "of training: single, or products in 16 bits (bfloat16)", choices=("32-true", "bf16-mixed")
+    )
     model: ModelConfig = field(default_factory=ModelConfig)
     preparation: PreparationConfig = field(default_factory=PreparationConfig)
     drawing: DrawingConfig = field(default_factory=DrawingConfig)

@@ -44,7 +44,7 @@ def used_drawing(drawing: DrawingConfig, kind: DamageKind) -> DrawingConfig:
     Infill decoding neither guides nor compares whole drawings, and an intact drawing has nothing to keep or fill in.
     """
     if kind.complete:
-        return replace(drawing, **ALONE, keep_lines=True, infill=1)
+        return replace(drawing, **ALONE, keep_lines=True, infill=1, repair=False)
     if not kind:
         return replace(drawing, keep_lines=False, infill=0, repair=False)
     return replace(drawing, **ALONE, keep_lines=True) if drawing.infill else drawing

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gra2seq.nn.distributed import gather, total
+from gra2seq.nn.full_precision import full_precision
 
 RATE = 0.05  # eta of eq. 5 (paper; released code: 0.25)
 
@@ -22,12 +23,14 @@ class Centroids(nn.Module):
         self.places: Tensor
         self.started: Tensor
 
+    @full_precision
     def assign(self, patches: Tensor) -> Tensor:
         """The centroid with the largest cosine, (n, D) -> (n,)."""
         with torch.no_grad():
             return (patches @ F.normalize(self.places, dim=-1).T).argmax(dim=-1)
 
     @torch.no_grad()
+    @full_precision
     def start_(self, patches: Tensor, order: Tensor) -> None:
         """Put the centroids on random patches of the first batch: those with the smallest `order` (n,)."""
         clusters = len(self.places)
@@ -45,6 +48,7 @@ class Centroids(nn.Module):
         self.started.fill_(True)
 
     @torch.no_grad()
+    @full_precision
     def update_(self, patches: Tensor, cluster: Tensor) -> None:
         """Eq. 5: each centroid moves towards the mean of its patches; one that got none stays where it is."""
         member = F.one_hot(cluster, len(self.places)).to(patches.dtype)  # (n, K)
@@ -52,6 +56,7 @@ class Centroids(nn.Module):
         mean = total(member.T @ patches) / count.clamp(min=1)
         self.places.copy_(torch.where(count > 0, self.places.lerp(mean, self.rate), self.places))
 
+    @full_precision
     def pull(self, patches: Tensor, cluster: Tensor, sketches: int, form: str = "euclidean") -> Tensor:
         """The clustering term, towards frozen centroids.
 

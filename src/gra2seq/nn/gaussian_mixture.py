@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from gra2seq.nn.distributed import gather, total
+from gra2seq.nn.full_precision import full_precision
 
 RATE = 0.05  # of the EM steps
 PENALTY = 1e-4  # how much a rival counts against itself, the winner counting 1
@@ -37,6 +38,7 @@ class GaussianMixture(nn.Module):
         self.started: Tensor
         self.step: Tensor
 
+    @full_precision
     def log_joint(self, codes: Tensor) -> Tensor:
         """log (alpha_k N(y | mu_k, Sigma_k)), (n, D) -> (n, K). A dead component has -inf."""
         inverse = 1 / self.variances
@@ -49,6 +51,7 @@ class GaussianMixture(nn.Module):
         """How much each component has of each code, (n, K); rows sum to 1."""
         return self.log_joint(codes).softmax(dim=-1)
 
+    @full_precision
     def kl(self, mean: Tensor, log_variance: Tensor) -> Tensor:
         """KL of the codes' Gaussians from the mixture by its shares, a dimension, averaged over dimensions and batch.
 
@@ -64,6 +67,7 @@ class GaussianMixture(nn.Module):
         return ((share * apart).sum(dim=-1) + chosen.sum(dim=-1)).mean() / mean.shape[-1]
 
     @torch.no_grad()
+    @full_precision
     def start_(self, codes: Tensor) -> None:
         """Put the components on codes of a batch, all as wide and heavy: elsewhere one would get all codes."""
         codes = gather(codes)
@@ -78,6 +82,7 @@ class GaussianMixture(nn.Module):
         self.started.fill_(True)
 
     @torch.no_grad()
+    @full_precision
     def update_(self, codes: Tensor, variance: Tensor) -> None:
         """One EM step at `rate`, or a rival-penalised one when its turn has come.
 

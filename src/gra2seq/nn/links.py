@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gra2seq.errors import UserError
+from gra2seq.nn.full_precision import full_precision
 
 SELF = 1.0
 TWO = (0.5, 0.2)  # eq. 2: the closest, the second
@@ -33,6 +34,7 @@ class Nodes:
 Link = Callable[[Nodes], Tensor]
 
 
+@full_precision
 def cosine(features: Tensor) -> Tensor:
     """Eq. 1 for all pairs: (B, N, D) -> (B, N, N). A zero vector has cosine 0 with everything."""
     unit: Tensor = features / torch.linalg.vector_norm(features, dim=-1, keepdim=True).clamp(min=1e-12)

@@ -14,6 +14,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
+from gra2seq.nn.full_precision import full_precision
+
 GATES = 4  # enter, forget, new, out
 aten = torch.ops.aten
 
@@ -76,11 +78,10 @@ class LSTM(nn.LSTM):
         constant = self.added.expand(len(hidden), -1)
         if steady is not None:
             constant = F.linear(steady, self.by_inputs[:, own:], self.added)
-        walked: Tensor = _Walk.apply(  # type: ignore[no-untyped-call]
+        return _walk(
             rows.data, self.by_inputs[:, :own], constant[order], hidden[order], cell[order], self.by_hidden,
             rows.batch_sizes.tolist(),
         )  # fmt: skip
-        return walked
 
     def _by_torch(self, rows: PackedSequence, hidden: Tensor, cell: Tensor, steady: Tensor | None) -> Tensor:
         """The same by torch's LSTM: what a GPU is fast at."""
@@ -111,6 +112,12 @@ def order_of(packed: PackedSequence) -> Tensor:
     """The sequences' numbers in the batch, longest first."""
     order = packed.sorted_indices
     return torch.arange(int(packed.batch_sizes[0]), device=packed.data.device) if order is None else order
+
+
+@full_precision
+def _walk(*inputs: Any) -> Tensor:
+    walked: Tensor = _Walk.apply(*inputs)  # type: ignore[no-untyped-call]
+    return walked
 
 
 class _Walk(torch.autograd.Function):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from gra2seq.nn.distributed import total
+from gra2seq.nn.full_precision import full_precision
 
 
 class BatchNorm(nn.Module):
@@ -25,6 +26,7 @@ class BatchNorm(nn.Module):
         self.mean: Tensor
         self.variance: Tensor
 
+    @full_precision
     def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
         weights = x.new_ones(x.shape[:-1]) if real is None else real.to(x.dtype)
         weights = weights.unsqueeze(-1)  # (…, 1)

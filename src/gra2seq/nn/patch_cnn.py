@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gra2seq.data.blocks import Blocks, Level
+from gra2seq.nn.full_precision import full_precision
 from gra2seq.sketch.region import Flags
 from gra2seq.sketch.strokes import Floats
 
@@ -104,6 +105,7 @@ class PatchCNN(nn.Module):
         return F.max_pool2d(x, 2).flatten(1)
 
 
+@full_precision
 def _level(features: Tensor, weight: Tensor, level: Level, relu: bool) -> Tensor:
     """Features of blocks from those of their quarters, which are 0 or more."""
     in_use = features.device.type == "cpu" and not torch.is_grad_enabled()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from gra2seq.nn.full_precision import single
 from gra2seq.nn.lstm import LSTM, pack
 from gra2seq.nn.mixture import PenMove, raw_size
 from gra2seq.sketch.strokes import DOWN
@@ -58,7 +59,7 @@ class StrokeDecoder(nn.Module):
         if self.given:
             parts.append(given.unsqueeze(-1))
         raw = self.out(self.lstm.run(pack(torch.cat(parts, dim=-1), count), *self._start(code), steady=code))
-        return PenMove(raw, self.min_log_std)
+        return PenMove(single(raw), self.min_log_std)  # likelihoods in single precision, under autocast too
 
     @torch.no_grad()
     def step(self, row: Tensor, state: State, given: Tensor | None = None) -> tuple[PenMove, State]:

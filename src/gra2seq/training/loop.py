@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from lightning_fabric import Fabric
+from lightning_fabric.plugins.precision import MixedPrecision
 from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor
 
@@ -79,13 +80,32 @@ def _check_folder(run: Path, resume: bool) -> None:
         raise UserError(f"{run} holds a model already: go on with --resume, or choose another folder with run=…")
 
 
+class Autocast(MixedPrecision):
+    """Mixed precision that takes batches and gives losses as they are: masks, positions and targets keep their type."""
+
+    def convert_input(self, data: Any) -> Any:
+        return data
+
+    def convert_output(self, data: Any) -> Any:
+        return data
+
+
+def _device_type(config: RunConfig) -> str:
+    """The kind of device that the accelerator of a configuration stands for here."""
+    if config.accelerator in ("cpu", "mps"):
+        return config.accelerator
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if config.accelerator == "auto" and torch.backends.mps.is_available() else "cpu"
+
+
 def _fabric(config: RunConfig) -> Fabric:
     try:
         return Fabric(
             accelerator=config.accelerator,
             devices=config.devices,
             num_nodes=config.num_nodes,
-            precision=config.precision,  # type: ignore[arg-type]
+            plugins=[] if config.precision == "32-true" else [Autocast("bf16-mixed", _device_type(config))],
             strategy="ddp" if config.devices * config.num_nodes > 1 else "auto",
         )
     except (ImportError, RuntimeError, ValueError, MisconfigurationException) as error:
