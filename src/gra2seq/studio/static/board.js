@@ -111,7 +111,7 @@ export class Board extends EventTarget {
     context.globalAlpha = 1;
   }
 
-  /** What the path of the eraser or the box rubs out. @returns {import("./types.js").Region} */
+  /** What the path of the eraser or the box erases. @returns {import("./types.js").Region} */
   #erased() {
     if (this.tool === "eraser") return { boxes: [], erasers: [{ path: this.#path, radius: RADIUS }] };
     const [[ax, ay], [bx, by]] = [this.#path[0], this.#path[this.#path.length - 1]];
