@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from gra2seq.drawing.bridges import bridges, hermite, outward
+from gra2seq.drawing.bridges import MAX_ENDS, bridges, hermite, outward
 
 
 def everywhere(places):
@@ -65,7 +65,37 @@ def test_a_thousand_ends_take_less_than_a_second():
     assert len(found) > 800
 
 
+def test_time_is_bounded_for_tens_of_thousands_of_ends():
+    ends = np.random.default_rng(0).random((30_000, 2))
+    strokes = [half_line(end, (1, 0)) for end in ends]
+    began = time.process_time()
+    found = bridges(ends, strokes, everywhere)
+    assert time.process_time() - began < 5  # usually 0.8; all pairs take 10 and more
+    assert max(found) < MAX_ENDS
+    few = bridges(ends[:MAX_ENDS], strokes[:MAX_ENDS], everywhere)
+    assert {end: bridge.other(end) for end, bridge in found.items()} == {end: few[end].other(end) for end in few}
+
+
 def test_no_ends_have_no_bridges():
     for count in (0, 1):
         ends = np.zeros((count, 2))
         assert bridges(ends, [half_line(end, (1, 0)) for end in ends], everywhere) == {}
+
+
+def test_two_straight_lines_meet_in_a_corner():
+    ends = np.array([[0.4, 0.2], [0.6, 0.4]])
+    found = bridges(ends, [half_line(ends[0], (1, 0)), half_line(ends[1], (0, -1))], everywhere)
+    assert np.hypot(*(found[0].points - (0.6, 0.2)).T).min() < 1e-9
+
+    def outside_of_the_corner(places):
+        return np.hypot(*(places - (0.6, 0.2)).T) > 0.02
+
+    beyond = bridges(ends, [half_line(ends[0], (1, 0)), half_line(ends[1], (0, -1))], outside_of_the_corner)
+    assert np.hypot(*(beyond[0].points - (0.6, 0.2)).T).min() > 0.02, "the corner lies outside of the region"
+
+
+def test_a_cut_circle_is_bridged_by_its_arc():
+    turn = np.linspace(0.8, 2 * np.pi - 0.8, 200)
+    circle = 0.4 * np.c_[np.cos(turn), np.sin(turn)]
+    found = bridges(circle[[0, -1]], [circle, circle[::-1]], everywhere)
+    assert np.abs(np.hypot(*found[0].points.T) - 0.4).max() < 0.03

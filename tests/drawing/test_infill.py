@@ -133,3 +133,18 @@ def test_lanes_that_take_the_same_bridge_share_a_row_of_the_decoder(model, monke
     )
     assert len(healed) == 16
     assert 1 < max(counts) < 16
+
+
+@pytest.mark.parametrize("region", [Region(), Region.of_boxes([(-20, 900, 40, 100)])], ids=["complete", "heal"])
+def test_the_decoder_follows_no_more_points_than_it_may_draw(model, monkeypatch, region):
+    rows, step, most = [], model.network.decoder.step, model.config.preparation.max_points
+
+    def counted(*arguments):
+        rows.append(1)
+        return step(*arguments)
+
+    monkeypatch.setattr(model.network.decoder, "step", counted)
+    zigzag = Sketch.from_polylines([[(1000 * (x % 2), x) for x in range(1000)]])
+    (drawn,) = model.infills([lose(zigzag, region)], 2, replace(model.drawing, infill=4))
+    assert len(drawn) == 2
+    assert len(rows) <= most + 1

@@ -1,7 +1,7 @@
-"""Bridges: smooth curves across a lost region between two open ends that face each other.
+"""Bridges: curves or corners across a lost region between two open ends that face each other.
 
-Where a line was cut by a small hole, going straight on is the best guess. Infill decoding takes these curves in some of
-its samples, and lets the decoder draw all lines in the others.
+Where a line was cut by a small hole, going straight on is the best guess; two straight lines meet in a corner. Infill
+decoding takes these curves in some of its samples, and lets the decoder draw all lines in the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from gra2seq.sketch.strokes import Doubles, Ints
 
 POINTS = 9  # of a bridge
 NEIGHBOURS = 15  # nearest other ends that an end may be joined with
+MAX_ENDS = 2000  # that are looked at, the first ones: the time grows with their square (drawings have tens)
 TANGENT = 0.05  # longer sides of a stroke that tell its direction at its end
+STRAIGHT = (0.12, 0.003)  # longer sides: a stroke that leaves its chord over the first by at most the second is
+MIN_TURN = 0.4  # radians between two straight lines that meet in a corner
 LENGTH_COST = 2.0  # radians of bending that one longer side of length counts as
 
 
@@ -43,14 +46,23 @@ def bridges(
     """The bridge of each open end that has one: pairs are chosen by cost, the cheapest first.
 
     `ends` are (E, 2) in frame units, `strokes` the stroke of each end with that end first; `inside` says which places
-    (n, 2) lie in the lost region. Each end looks at the nearest others only, so that many ends cost no more than each.
+    (n, 2) lie in the lost region. Each end looks at the nearest others only; ends after the
+    first MAX_ENDS have no bridge.
     """
     first, last = _pairs(ends)
     if not len(first):
         return {}
     out = np.array([outward(stroke) for stroke in strokes])
+
+    def stay(points: Doubles) -> NDArray[np.bool_]:
+        return np.asarray(inside(points.reshape(-1, 2)).reshape(points.shape[:2]).all(axis=1))
+
     points = hermite(ends[first], ends[last], out[first], out[last])
-    within = np.logical_and.reduce(inside(points.reshape(-1, 2)).reshape(points.shape[:2]), axis=1)
+    straight = np.array([is_straight(stroke) for stroke in strokes])
+    meeting, angular = corners(ends[first], ends[last], out[first], out[last])
+    meeting &= straight[first] & straight[last] & stay(angular)
+    points[meeting] = angular[meeting]
+    within = stay(points)
     costs = _costs(points)
     chosen: dict[int, Bridge] = {}
     for pair in np.argsort(costs, kind="stable").tolist():
@@ -62,6 +74,7 @@ def bridges(
 
 def _pairs(ends: Doubles) -> tuple[Ints, Ints]:
     """Pairs of ends, the smaller number first, each once: every end with the NEIGHBOURS nearest others."""
+    ends = ends[:MAX_ENDS]
     count = len(ends)
     near: list[Ints] = []
     for start in range(0, count, 256):
@@ -85,9 +98,40 @@ def outward(stroke: Doubles) -> Doubles:
     return np.asarray((stroke[0] - stroke[place]) / max(float(far[place]), 1e-9))
 
 
+def is_straight(stroke: Doubles) -> bool:
+    """Whether a stroke goes straight to its first point."""
+    reach, tolerance = STRAIGHT
+    offset = stroke - stroke[0]
+    beyond = np.hypot(*offset.T) >= reach
+    if not beyond.any():
+        return False
+    last = int(beyond.argmax())
+    way = offset[last] / np.hypot(*offset[last])
+    return bool(np.abs(offset[: last + 1] @ np.array([-way[1], way[0]])).max() <= tolerance)
+
+
+def corners(start: Doubles, stop: Doubles, leaving: Doubles, arriving: Doubles) -> tuple[NDArray[np.bool_], Doubles]:
+    """Which lines from places (n, 2) in unit directions (n, 2) meet ahead at an angle, and the ways (n, POINTS, 2)."""
+    across = leaving[:, 0] * arriving[:, 1] - leaving[:, 1] * arriving[:, 0]
+    gap, slope = stop - start, np.where(np.abs(across) < 1e-9, 1.0, across)
+    ahead = (gap[:, 0] * arriving[:, 1] - gap[:, 1] * arriving[:, 0]) / slope
+    behind = (gap[:, 0] * leaving[:, 1] - gap[:, 1] * leaving[:, 0]) / slope
+    turn = np.pi - np.arccos((leaving * arriving).sum(axis=1).clip(-1, 1))
+    meeting = (np.abs(across) > 1e-9) & (ahead > 0) & (behind > 0) & (turn >= MIN_TURN)
+    corner = start + np.where(meeting, ahead, 0.0)[:, None] * leaving
+    half = np.linspace(0, 1, POINTS // 2 + 1)[:, None]
+    there = start[:, None] + half * (corner - start)[:, None]
+    back = corner[:, None] + half[1:] * (stop - corner)[:, None]
+    return meeting, np.concatenate([there, back], axis=1)
+
+
 def hermite(start: Doubles, stop: Doubles, leaving: Doubles, arriving: Doubles) -> Doubles:
-    """(n, POINTS, 2) cubic curves between places (n, 2) that they leave in these unit directions (n, 2)."""
-    length = np.hypot(*(stop - start).T)[:, None, None]
+    """(n, POINTS, 2) cubic curves between places (n, 2) that they leave in these unit directions (n, 2).
+
+    Directions that turn evenly, as those of a circle do, give its arc.
+    """
+    turn = np.pi - np.arccos((leaving * arriving).sum(axis=1).clip(-1, 1))
+    length = (np.hypot(*(stop - start).T) / np.cos(turn / 4) ** 2)[:, None, None]
     share = np.linspace(0, 1, POINTS)[:, None]
     rest = 1 - share
     start, stop, leaving, arriving = (part[:, None] for part in (start, stop, leaving, arriving))

@@ -18,6 +18,7 @@ from gra2seq.drawing.infill import InfillResult, infill
 from gra2seq.drawing.infill_choice import representatives
 from gra2seq.drawing.infill_scene import Scene
 from gra2seq.drawing.sampler import Sampler, sample_noise
+from gra2seq.drawing.symmetry import complete_by_symmetry
 from gra2seq.errors import UserError
 from gra2seq.models.codes import encode_damages, parts
 from gra2seq.models.sketch_model import SketchModel
@@ -145,13 +146,37 @@ def infill_each(
 ) -> list[list[InfillResult]]:
     """The new lines of several drawings of each damage, the best first: as many as its `samples` says.
 
-    The damages of one call are drawn together; their drawings may differ in temperature, seed and lanes.
+    The damages of one call are drawn together; their drawings may differ in temperature, seed and lanes. Of a symmetric
+    drawing the first one mirrors what is visible (`symmetry`), and only the rest is sampled.
     """
     drawings = [replace(one, infill=max(one.infill, count)) for one, count in zip(drawings, samples, strict=True)]
     if len({replace(one, temperature=0.0, seed=0, infill=0) for one in drawings}) > 1:
         raise ValueError("drawings of one batch may differ in temperature, seed and lanes only")
     if not damages:
         return []
+    mirrored = [complete_by_symmetry(damage) for damage in damages]
+    rests = [(one.rest, drawing) for one, drawing in zip(mirrored, drawings, strict=True) if one and one.rest]
+    every = [*damages, *(rest for rest, _ in rests)]
+    wanted = [*samples, *(1 for _ in rests)]
+    chosen = _chosen(network, preparation, every, wanted, [*drawings, *(own for _, own in rests)], max_points)
+    of_rests = iter(chosen[len(damages) :])
+    for number, completed in enumerate(mirrored):
+        if completed:
+            rest = next(of_rests)[0] if completed.rest else InfillResult((), 0)
+            first = InfillResult(completed.lines + rest.lines, rest.open_ends)
+            chosen[number] = [first, *chosen[number]][: samples[number]]
+    return chosen[: len(damages)]
+
+
+def _chosen(
+    network: SketchModel,
+    preparation: Preparation,
+    damages: Sequence[Damage],
+    samples: Sequence[int],
+    drawings: Sequence[DrawingConfig],
+    max_points: int,
+) -> list[list[InfillResult]]:
+    """As `infill_each`, of what the decoder samples."""
     codes = torch.from_numpy(encode_damages(network, preparation, damages, drawings[0].repair))
     unit, lanes = preparation.scale / BOX, max(one.infill for one in drawings)
     decoder, device = network.decoder, next(network.parameters()).device

@@ -163,7 +163,7 @@ def infill(
             firsts, joined, following = list[int](), list[int](), list[Lane]()
             for place, lane in enumerate(active):
                 if lane.mode == DONE:
-                    results[lane.number].append(_result(lane))
+                    results[lane.number] += [_result(lane)] * (1 if lane.copied else lane.drawing.infill)
                     continue
                 copies = [lane] if lane.copied or lane.mode == GIVEN else lane.copies()
                 track = branches.setdefault((int(tracks[place]), marks[place], rows[place].tobytes()), len(firsts))
@@ -214,14 +214,18 @@ def _sample_alike(move: PenMove, noise: NDArray[np.float32], drawing: DrawingCon
 
 
 def _advance(lane: Lane, moves: NDArray[np.float32], max_rows: int) -> NDArray[np.float32]:
-    """The next row (5,) of a lane, where it takes one of the sampled moves (CANDIDATES, 5) or follows a piece."""
+    """The next row (5,) of a lane, where it takes one of the sampled moves (CANDIDATES, 5) or follows a piece.
+
+    After `max_rows` nothing is sampled any more, so that the rest of the pieces need not be followed either: a drawing
+    of a million points would take minutes.
+    """
     lane.rows += 1
-    if lane.mode == GIVEN:
-        return _given_row(lane, moves[0])
     if lane.rows > max_rows:
         lane.finish_line()
         lane.mode = DONE
         return np.asarray(moves[0])
+    if lane.mode == GIVEN:
+        return _given_row(lane, moves[0])
     return _gap_row(lane, moves[0]) if lane.mode == GAP else _free_row(lane, moves)
 
 

@@ -32,7 +32,8 @@ class Scene:
             self.pieces.append((damage.normalised(points) / unit).astype(np.float32))
         self.ends, self.owners = self._open_ends()
         self._ends = {owner: number for number, owner in enumerate(self.owners)}
-        strokes = [self.pieces[piece][:: 1 if start else -1].astype(np.float64) * unit for piece, start in self.owners]
+        exact_strokes = [damage.normalised(stroke) for stroke in damage.visible.strokes]
+        strokes = [exact_strokes[piece][:: 1 if start else -1] for piece, start in self.owners]
         self.bridges = bridges(self.ends.astype(np.float64) * unit, strokes, self._holds)
 
     def _open_ends(self) -> tuple[Floats, list[tuple[int, bool]]]:
