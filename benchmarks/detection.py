@@ -30,7 +30,7 @@ from gra2seq.sketch.damage import lose, square_hole
 from gra2seq.sketch.detection import SAME, find_damage, overlap
 from gra2seq.sketch.erased_box import candidates
 from gra2seq.sketch.region import Region
-from gra2seq.sketch.strokes import Sketch, from_polylines
+from gra2seq.sketch.strokes import Sketch
 
 OPEN8 = ("bird", "car", "cat", "dog", "duck", "elephant", "flamingo", "horse")
 SQUARE = 0.4
@@ -58,7 +58,7 @@ def drawings(data: Path, split: str, count: int) -> list[Sketch]:
     for category in OPEN8:
         with gzip.open(data / f"{category}.ndjson.gz") as lines:
             rows = (row for row in map(json.loads, lines) if row["split"] == split)
-            found += [from_polylines(row["drawing"], category=category) for row in islice(rows, each)]
+            found += [Sketch.from_quickdraw(row["drawing"], category=category) for row in islice(rows, each)]
     return found[:count] if len(found) - count < len(OPEN8) else found
 
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import cv2
 import numpy as np
-from alternatives import METHODS
 from numpy.typing import NDArray
-from tracing import NOTHING, compare
 
+from gra2seq.bench.alternatives import METHODS
+from gra2seq.bench.tracing import NOTHING, compare
 from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
 from gra2seq.formats.raster import read_grey

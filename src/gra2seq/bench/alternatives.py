@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Callable
 
@@ -9,6 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from gra2seq.formats.raster import read_grey
 from gra2seq.formats.skeleton import skeleton_graph
 from gra2seq.formats.svg.reader import read_svg
 from gra2seq.formats.tracing import read_picture
@@ -29,15 +31,14 @@ def opencv_contours(file: bytes) -> Sketch:
 
 def vtracer_outlines(file: bytes) -> Sketch:
     """vtracer's outlines of the black areas."""
-    import vtracer
+    vtracer = importlib.import_module("vtracer")
 
     svg = vtracer.convert_raw_image_to_svg(file, img_format="png", colormode="binary")
     return simplify_in_place(read_svg(svg.encode()))
 
 
 def _otsu(file: bytes) -> NDArray[np.uint8]:
-    grey = cv2.imdecode(np.frombuffer(file, np.uint8), cv2.IMREAD_GRAYSCALE)
-    return np.asarray(cv2.threshold(grey, 0, 1, cv2.THRESH_BINARY_INV | cv2.THRESH_OTSU)[1], np.uint8)
+    return np.asarray(cv2.threshold(read_grey(file).grey, 0, 1, cv2.THRESH_BINARY_INV | cv2.THRESH_OTSU)[1], np.uint8)
 
 
 def _simplified(strokes: list[NDArray[np.float64]]) -> Sketch:

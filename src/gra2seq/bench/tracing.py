@@ -1,6 +1,7 @@
 """How well drawings are read back from pictures of them: `gra2seq.formats.tracing` beside public alternatives.
 
-    python benchmarks/tracing.py --data QUICKDRAW [--set OPEN8] [--split test] [--limit 2000] [--json figures.json]
+    gra2seq bench --only tracing --data QUICKDRAW
+    python -m gra2seq.bench.tracing --data QUICKDRAW [--set OPEN8] [--split test] [--limit 2000] [--json figures.json]
 
 Drawings are rasterised at several sizes and pen widths, clean and degraded (blur, uneven light, noise), read back, and
 compared with the strokes they were made from. All methods see the same pictures in the same run.
@@ -18,10 +19,10 @@ from typing import Any
 import cv2
 import numpy as np
 import torch
-from alternatives import METHODS
 from numpy.typing import NDArray
 
 import gra2seq
+from gra2seq.bench.alternatives import METHODS
 from gra2seq.data.datasets import open_dataset
 from gra2seq.errors import UserError
 from gra2seq.evaluation.retrieval import ranks
@@ -91,7 +92,8 @@ def picture_of(sketch: Sketch, size: int, pen: float, rng: np.random.Generator |
     share = (across - across.min()) / np.ptp(across)
     light = 1 - share * (1 - rng.uniform(*LIGHT))
     noisy = blurred * light + rng.normal(0, NOISE, blurred.shape)
-    return np.rint(noisy).clip(0, 255).astype(np.uint8)
+    picture: Grey = np.rint(noisy).clip(0, 255).astype(np.uint8)
+    return picture
 
 
 def png(picture: Grey) -> bytes:

@@ -41,7 +41,8 @@ from gra2seq.system.memory import keep_freed_memory
 from gra2seq.training.loop import train
 from gra2seq.training.report import Report
 
-PARTS = ("encoder", "preparation", "training", "systems", "drawing", "healing", "retrieval", "growth")
+PARTS = ("encoder", "preparation", "training", "systems", "drawing", "healing", "retrieval", "growth", "tracing")
+ON_REQUEST = ("tracing",)  # takes long, and measures quality too
 PLACES = ("data/quickdraw", "../shared/quickdraw")  # where real drawings are looked for, from the working folder
 SAMPLE = 4096  # drawings the figures are measured on
 GROWTH = (1_000, 100_000)
@@ -54,6 +55,8 @@ Say = Callable[[str], None]
 
 def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[str, Any]:
     """All parts, or those of `only`; each ratio comes from one run."""
+    from gra2seq.bench import tracing
+
     unknown = [name for name in only if name not in PARTS]
     if unknown:
         raise UserError(f"unknown part {unknown[0]!r}: one of {', '.join(PARTS)}")
@@ -77,9 +80,10 @@ def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[s
         "healing": lambda: healing(sketches[:HEALED]),
         "retrieval": lambda: _in_a_process("_retrieve"),
         "growth": growth,
+        "tracing": lambda: tracing.run(source, say=say),
     }
     for name in PARTS:
-        if name in (only or PARTS):
+        if name in only or (not only and name not in ON_REQUEST):
             figures[name] = measured[name]()
             say(f"{name}: {figures[name]}")
     return figures
@@ -107,8 +111,7 @@ def encoder(sketches: list[Sketch]) -> dict[str, float]:
     fast = float(np.median([_seconds(distinct) for _ in range(7)]))
     _backward(cnn, cnn.plain(_pixels(sketches[:4])))  # warm up
     slow = _seconds(plain)
-    count = len(sketches)
-    few = sketches[: min(8, count)]
+    count, few = len(sketches), sketches[:8]
     return {
         "plain": count / slow,
         "distinct": count / fast,
@@ -332,10 +335,8 @@ def _grow(sketches: str) -> dict[str, float]:
 
 def most_memory() -> float:
     """The largest resident size of this process so far, MB; getrusage would count what it was forked from."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) / 1024
+    if (status := Path("/proc/self/status")).exists():
+        return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
