@@ -222,6 +222,19 @@ def test_keep_lines_keeps_the_visible_points_exactly(tiny_run):
     assert not np.array_equal(anew.points, kept.points)
 
 
+def test_heal_keeps_lines_and_finds_damage_unless_asked_otherwise(tiny_run):
+    model, bus = gra2seq.load(tiny_run), next(iter(doodles(1, seed=3)))
+    hole = square_hole(bus, (0.5, 0.5), (0.4, 0.4))
+    visible = lose(bus, Region.of_boxes([hole])).visible
+    kept, anew = model.heal(bus, holes=[hole]), model.heal(bus, holes=[hole], keep_lines=False)
+    assert np.array_equal(kept.points[: len(visible)], visible.points)
+    assert not np.array_equal(anew.points[: len(visible)], visible.points)
+    by_drawing = model.heal(bus, holes=[hole], drawing=gra2seq.DrawingConfig())
+    assert not np.array_equal(by_drawing.points[: len(visible)], visible.points), "a drawing's own choice counts"
+    assert model.heal(bus, holes=()) is bus
+    assert model.heal(bus) == model.heal(bus, holes="detect")
+
+
 def test_each_sketch_may_have_holes_and_a_frame_of_its_own(tiny_run):
     model, sketches = gra2seq.load(tiny_run), list(doodles(3, seed=3))
     holes = [[square_hole(sketch, (0.5, 0.5), (0.4, 0.3))] for sketch in sketches]

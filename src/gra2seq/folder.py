@@ -25,6 +25,7 @@ from gra2seq.models.model_files import (
     write_json,
 )
 from gra2seq.models.registry import build, build_network, preparation_of
+from gra2seq.nn.precision import check_precision
 from gra2seq.system.atomic_files import atomic_folder
 
 PACKAGE = "package"  # name of the model in the package
@@ -46,21 +47,26 @@ def model_folder(path: str | Path | None) -> Path:
     return path
 
 
-def load(path: str | Path | None = None, device: str = "cpu", *, modules: bool = False) -> Model:
+def load(
+    path: str | Path | None = None, device: str = "cpu", *, precision: str = "32-true", modules: bool = False
+) -> Model:
     """A model from the folder of a run or of weights; without one, or by the name `package`, the one in the package.
 
     Nothing in it can run: safetensors and JSON only. If its configuration names Python modules that register its parts,
-    these must be imported already; with `modules` they are imported now, which runs them.
+    these must be imported already; with `modules` they are imported now, which runs them. With a `precision` of
+    bf16-mixed or 16-mixed the encoder's products are computed in 16 bits; drawings are made in single precision.
 
     >>> import gra2seq
     >>> len(gra2seq.load().categories)
     345
     """
     path = model_folder(path)
-    _check_device(device)
+    check_device(device)
+    check_precision(precision)
     config, categories = read_folder(path, modules=modules)
     scale = scale_of(path)
     network = load_network(_weights_of(path), lambda: build(config.model, len(categories)))
+    network.precision = precision
     return Model(network, config, preparation_of(config, scale), categories).to(device)
 
 
@@ -119,7 +125,7 @@ def _weights_of(path: Path) -> Path:
     return path / WEIGHTS
 
 
-def _check_device(device: str) -> None:
+def check_device(device: str) -> None:
     """Raise UserError unless tensors can be put there."""
     try:
         torch.empty(1, device=device)

@@ -31,12 +31,13 @@ from gra2seq.sketch.damage import (
     damages_of,
     like_given,
     masked,
-    one_each,
     own_number,
 )
-from gra2seq.sketch.detection import detected, with_intact
+from gra2seq.sketch.detection import DETECT, to_heal, with_intact
 from gra2seq.sketch.strokes import BOX, Floats, Ints, Sketch
 from gra2seq.system.processes import make_forks_safe
+
+HEALING_SAMPLES = 24  # of a lost region, by infill decoding, of which the best are kept
 
 
 class Model:
@@ -163,36 +164,37 @@ class Model:
         self,
         sketches: Drawable | Sequence[Drawable],
         *,
-        holes: Holes | Literal["detect"] = (),
+        holes: Holes | Literal["detect"] = DETECT,
         frame: Frames | None = None,
         mask_prob: float = 0.0,
+        keep_lines: bool | None = None,
         samples: int = 1,
         drawing: DrawingConfig | None = None,
         progress: Progress = no_progress,
         **options: Any,
     ) -> Sketch | list[Sketch]:
-        """Each sketch drawn completely from what is visible of it, where the original lies.
+        """Each sketch with what was lost drawn again; the visible lines stay, unless `keep_lines` is False.
 
-        `holes` and `frame` as in `encode`; holes="detect" finds the damage (`find_damage`), and a sketch in which none
-        is found comes back as it is. With `mask_prob` each patch is hidden with this probability, as the paper
-        does. The result depends on a sketch's visible strokes, the lost region, the frame and the seed, not on its
-        place in the list. With several samples a sketch's drawings follow each other. `drawing` and single options of
-        it as in `draw`; with `keep_lines` the visible lines stay and only the lost region is drawn.
+        `holes` and `frame` as in `encode`; without holes the damage is detected (`find_damage`), and a sketch in which
+        none is found comes back as it is. With `mask_prob` each patch is hidden with this probability instead, as the
+        paper does. The result depends on the visible strokes, the lost region, the frame and the seed, not on a
+        sketch's place in the list. A sketch's samples follow each other. `drawing` and options of it as in `draw`.
 
         >>> import gra2seq
         >>> from gra2seq.data.doodles import doodle
         >>> model, bus = gra2seq.load(), doodle("bus", seed=1)
         >>> x, y, width, height = bus.box
-        >>> healed = model.heal(bus, holes=[(x, y, width / 3, height)], keep_lines=True, seed=1)
+        >>> healed = model.heal(bus, holes=[(x, y, width / 3, height)], seed=1)
         >>> healed == bus, len(model.heal([bus, bus], mask_prob=0.2, samples=2))
         (False, 4)
         """
-        chosen = self.changed_drawing(drawing, options)
-        every, intact = as_list(sketches), [False] * len(as_list(sketches))
-        if isinstance(holes, str):
-            every, intact = detected(every, holes, one_each(frame, len(every), "frame"))
-            holes, frame = (), None
-        damages = masked(every, mask_prob, chosen.seed) if mask_prob else damages_of(every, holes, frame)
+        if drawing is None:  # how a model redraws is its own; how it heals is the same for all
+            keep_lines = keep_lines is None or keep_lines
+            options = {"infill": HEALING_SAMPLES if keep_lines and not mask_prob else 0} | options
+        chosen = self.changed_drawing(drawing, options | {"keep_lines": keep_lines})
+        damages, intact = to_heal(as_list(sketches), () if mask_prob else holes, frame, chosen.keep_lines)
+        if mask_prob:
+            damages, intact = masked(as_list(sketches), mask_prob, chosen.seed), [False] * len(damages)
         damaged = [damage for damage, whole in zip(damages, intact, strict=True) if not whole]
         drawn = self.heal_damages(damaged, samples=samples, drawing=chosen, progress=progress)
         return like_given(sketches, with_intact(damages, intact, drawn, samples), samples)
@@ -238,14 +240,12 @@ class Model:
     ) -> Sketch | list[Sketch]:
         """Continue where the pen has stopped: the strokes stay, and the decoder draws what may follow them.
 
-        `frame` is the box of the finished drawing, if it is known. With several samples a sketch's drawings follow
-        each other.
+        `frame` is the finished drawing's box, if known.
 
         >>> import gra2seq
         >>> from gra2seq.data.doodles import doodle
         >>> begun = gra2seq.Sketch.from_polylines(doodle("cat", seed=1).strokes[:2])
-        >>> done = gra2seq.load().complete(begun, seed=1)
-        >>> done.strokes[0].tolist() == begun.strokes[0].tolist()
+        >>> gra2seq.load().complete(begun, seed=1).strokes[0].tolist() == begun.strokes[0].tolist()
         True
         """
         _check_samples(samples)

@@ -158,7 +158,7 @@ def test_masks_of_probability_0_change_nothing(name, more):
     noise = np.random.default_rng(0).random((len(SKETCHES), 20))
     masked = [mask(sketch, row, 0.0) for sketch, row in zip(SKETCHES, noise, strict=True)]
     assert (model.encode(masked) == model.encode(SKETCHES)).all()
-    for one, other in zip(model.heal(SKETCHES, mask_prob=0.0), model.redraw(SKETCHES), strict=True):
+    for one, other in zip(model.heal(SKETCHES, holes=(), keep_lines=False), model.redraw(SKETCHES), strict=True):
         assert (one.points == other.points).all()
 
 
@@ -179,7 +179,9 @@ def test_draw_and_heal(name):
     healed = model.heal(SKETCHES, mask_prob=0.3, seed=0, samples=2)
     assert [s.category for s in healed] == [s.category for s in SKETCHES for _ in range(2)]
     reported = []
-    whole = model.heal(SKETCHES, seed=1, best_of=2, progress=lambda *done: reported.append(done))
+    whole = model.heal(
+        SKETCHES, holes=(), keep_lines=False, seed=1, best_of=2, progress=lambda *done: reported.append(done)
+    )
     assert reported == sorted(reported)
     assert (reported[-1], len(set(reported)) > 2) == ((8, 8), True)
     for one, other in zip(whole, model.redraw(SKETCHES, seed=1, best_of=2), strict=True):

@@ -48,33 +48,33 @@ def test_node_features_have_deviation_1_and_few_filters_are_silent(name):
             assert share <= 1 / 3, (seed, layer)
 
 
+SMALL_START = pytest.mark.xfail(
+    strict=True, reason="v starts small with this seed, and the squared form has 0.3 % of the gradient"
+)
+
+
 @pytest.mark.parametrize(
-    ("preset", "form"),
+    ("preset", "form", "seed"),
     [
-        ("paper", "euclidean"),
-        pytest.param(
-            "small",
-            "squared",
-            marks=pytest.mark.xfail(reason="seed 3: v starts small, and the squared form has 0.3 % of the gradient"),
-        ),
+        *(("paper", "euclidean", seed) for seed in SEEDS),
+        *(pytest.param("small", "squared", seed, marks=[SMALL_START] if seed == 3 else []) for seed in SEEDS),
     ],
 )
-def test_the_clustering_term_moves_the_patch_cnn(preset, form):
+def test_the_clustering_term_moves_the_patch_cnn(preset, form, seed):
     """Its gradient is at least 1 % of the reconstruction's: before, it was a millionth."""
     config = config_of(preset=preset)
     assert (config.model.cluster_form, config.model.cluster_weight) == (form, 0.25)
     batch = batch_of(config, list(doodles(16, seed=30)))
     assert batch.views["patches"].valid.sum() > 3 * config.model.clusters, "else most centroids lie on their only patch"
-    for seed in SEEDS:
-        torch.manual_seed(seed)
-        network = build(config.model).train()
-        terms, _ = network(batch)
-        weights = list(graph_of(network).embed.parameters())
-        norms = [
-            torch.stack([part.norm() for part in torch.autograd.grad(loss, weights, retain_graph=True)]).norm().item()
-            for loss in (terms["cluster"], terms["offset"] + terms["pen"])
-        ]
-        assert norms[0] >= 0.01 * norms[1], (seed, norms)
+    torch.manual_seed(seed)
+    network = build(config.model).train()
+    terms, _ = network(batch)
+    weights = list(graph_of(network).embed.parameters())
+    norms = [
+        torch.stack([part.norm() for part in torch.autograd.grad(loss, weights, retain_graph=True)]).norm().item()
+        for loss in (terms["cluster"], terms["offset"] + terms["pen"])
+    ]
+    assert norms[0] >= 0.01 * norms[1], norms
 
 
 @pytest.mark.parametrize("name", PATCH_SYSTEMS)

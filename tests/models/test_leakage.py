@@ -25,6 +25,7 @@ ZERO_AT_FIRST = ("project.weight", "project.bias", "position.weight")
 VARIANTS = {"gra2seq-plus": {"code_repair": True, "given_input": True, "relative_edges": True}}
 PATCHES = [name for name in MODELS if "patches" in preparation_of(tiny(name), 30.0).views]
 GUIDED = {"candidates": 3, "best_of": 2, "good_enough": 0.01, "temperature": 0.7}
+ANEW, MERGED, INFILL = {"keep_lines": False}, {**GUIDED, "infill": 0}, {"infill": 4, "repair": False}
 
 
 def model_of(name):
@@ -81,7 +82,7 @@ def check(model, whole, visible, **damage):
     assert np.array_equal(codes, model.encode(visible, **damage))
     intact = [one.visible if isinstance(one, Damage) else one for one in whole]
     assert not np.array_equal(codes, model.encode(intact)), "the region matters"
-    for how in ({}, GUIDED, {**GUIDED, "keep_lines": True}, {"keep_lines": True, "repair": False}):
+    for how in (ANEW, GUIDED | ANEW, MERGED, INFILL):
         assert_same_drawings(model.heal(whole, seed=3, **damage, **how), model.heal(visible, seed=3, **damage, **how))
 
 
@@ -116,7 +117,7 @@ def test_an_erased_band_equals_a_drawing_in_which_the_lines_are_missing(name, fr
     codes = model.encode(ours)
     assert np.array_equal(codes, model.encode(again))
     assert not np.array_equal(codes, model.encode(SKETCHES))
-    for how in ({}, {**GUIDED, "keep_lines": True}):
+    for how in (ANEW, MERGED, INFILL):
         assert_same_drawings(model.heal(ours, seed=3, **how), model.heal(again, seed=3, **how))
 
 
@@ -129,8 +130,10 @@ def test_a_missing_end_equals_a_drawing_that_was_never_finished(name, framed):
     visible, frame = [one.visible for one in ours], {"frame": FRAMES} if framed else {}
     codes = model.encode(ours)
     assert np.array_equal(codes, model.encode(visible, **frame))
-    for how in ({}, {**GUIDED, "keep_lines": True}):
-        assert_same_drawings(model.heal(ours, seed=3, **how), model.heal(visible, seed=3, **frame, **how))
+    for how in (ANEW, GUIDED | ANEW):
+        anew = model.heal(visible, holes=(), seed=3, **frame, **how)
+        assert_same_drawings(model.heal(ours, holes=(), seed=3, **how), anew)
+    assert_same_drawings(model.complete(ours, seed=3), model.complete(visible, seed=3, **frame))
 
 
 @pytest.mark.parametrize("name", PATCHES)
@@ -290,7 +293,7 @@ def test_drawings_do_not_depend_on_what_the_papers_masks_hide(name):
         changed += moved
     assert changed > 5
     assert np.array_equal(model.encode(ours), model.encode(others))
-    assert_same_drawings(model.heal(ours, seed=3, **GUIDED), model.heal(others, seed=3, **GUIDED))
+    assert_same_drawings(model.heal(ours, seed=3, **GUIDED | ANEW), model.heal(others, seed=3, **GUIDED | ANEW))
 
 
 def test_nodes_under_masks_are_not_counted():

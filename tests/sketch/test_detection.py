@@ -5,8 +5,8 @@ import pytest
 
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
-from gra2seq.sketch.damage import Damage, lose
-from gra2seq.sketch.detection import detected, find_damage, overlap
+from gra2seq.sketch.damage import lose
+from gra2seq.sketch.detection import find_damage, overlap, to_heal
 from gra2seq.sketch.erased_box import candidates, normalised, stroke_ends
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
@@ -90,15 +90,21 @@ def test_overlap_of_boxes():
     assert overlap(box, np.array([5.0, 5, 6, 6])) == 0
 
 
-def test_detected_keeps_damage_and_refuses_other_words():
-    given = Damage.none(RULED)
-    visible = lose(RULED, Region.of_boxes([BOX])).visible
+def test_damage_is_given_or_detected_and_the_rest_is_intact():
+    given = lose(RULED, Region.of_boxes([BOX]))
     dot = Sketch.from_polylines([[(0, 0)]])
-    (first, second, third), intact = detected([given, visible, dot], "detect", [None, (-50, -50, 400, 400), None])
+    frames = [None, (-50, -50, 400, 400), None]
+    (first, second, third), intact = to_heal([given, given.visible, dot], "detect", frames, True)
     assert first is given
-    assert isinstance(second, Damage)
+    assert second.lost
     assert second.frame == (-50, -50, 400, 400)
-    assert third is dot
+    assert third.visible == dot
     assert intact == [False, False, True]
     with pytest.raises(UserError, match="'everywhere' is not known"):
-        detected([dot], "everywhere", [None])
+        to_heal([dot], "everywhere", None, True)
+
+
+def test_without_holes_nothing_is_healed_unless_every_line_is_drawn_anew():
+    holes = [[BOX], []]
+    assert to_heal([RULED, RULED], holes, None, True)[1] == [False, True]
+    assert to_heal([RULED, RULED], holes, None, False)[1] == [False, False]

@@ -12,6 +12,7 @@ import torch
 from gra2seq.data.batches import Batch, Preparation, prepare
 from gra2seq.data.views import StrokeView
 from gra2seq.models.sketch_model import SketchModel
+from gra2seq.nn.precision import autocast
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Floats, Ints
 
@@ -32,7 +33,9 @@ def encode_damages(network: SketchModel, preparation: Preparation, damages: Sequ
 
     threaded = device.type != "cpu" or torch.get_num_threads() > 1
     for part, batch in _made(prepared, batches_of(damages, preparation), threaded):
-        codes[part] = network.encode(batch.to(device), repair).cpu().numpy()
+        with autocast(network.precision, device):
+            found = network.encode(batch.to(device), repair)
+        codes[part] = found.float().cpu().numpy()
     return codes
 
 

@@ -70,7 +70,10 @@ class SketchModel(nn.Module):
 
     `extra` is for systems that ask more of a drawing than its likelihood: `Decoded` -> further terms. `repair`
     corrects the codes of damaged drawings; it is trained by an objective of its own (training/objectives.py).
+    `precision` is that of the encoder's products in use; drawings are always made in single precision.
     """
+
+    precision = "32-true"
 
     def __init__(
         self,

@@ -13,16 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from typing import Final
 
 import numpy as np
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.damage import Damage, lose
+from gra2seq.sketch.damage import Damage, Frames, Holes, damages_of, lose, one_each
 from gra2seq.sketch.erased_box import Candidates, candidates
-from gra2seq.sketch.region import Box, Region, pieces
+from gra2seq.sketch.region import Region, pieces
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
-DETECT = "detect"  # in the place of holes
+DETECT: Final = "detect"  # in the place of holes
 MAX_INTACT = 0.5  # probability of no damage from which on nothing is reported
 SAME = 0.5  # boxes that overlap (IoU) by this much are the same region
 AGREED = 0.95  # of the highest sum of probabilities: boxes this good are chosen from by their own
@@ -47,19 +48,24 @@ def find_damage(sketch: Sketch) -> Region | None:
     return _without_ink(sketch, chosen)
 
 
-def detected(
-    sketches: Sequence[Sketch | Damage], mode: str, frames: Sequence[Box | None]
-) -> tuple[list[Sketch | Damage], list[bool]]:
-    """Each sketch with its damage, and which of them are intact. Damage is taken as it is."""
-    if mode != DETECT:
-        raise UserError(f"holes={mode!r} is not known: give boxes (x, y, width, height), or {DETECT!r}")
-    every: list[Sketch | Damage] = []
-    intact = []
-    for sketch, frame in zip(sketches, frames, strict=True):
-        region = None if isinstance(sketch, Damage) else find_damage(sketch)
-        intact.append(isinstance(sketch, Sketch) and region is None)
-        every.append(lose(sketch, region, frame) if isinstance(sketch, Sketch) and region else sketch)
-    return every, intact
+def to_heal(
+    sketches: Sequence[Sketch | Damage], holes: Holes | str, frame: Frames | None, keep_lines: bool
+) -> tuple[list[Damage], list[bool]]:
+    """The damage of each sketch, given by `holes` or detected, and which of them are intact: nothing to heal.
+
+    Damage is taken as it is. Where lines are not kept, sketches without holes are drawn anew too.
+    """
+    damages = damages_of(sketches, () if isinstance(holes, str) else holes, frame)
+    if not isinstance(holes, str):
+        return damages, [keep_lines and not damage.lost for damage in damages]
+    if holes != DETECT:
+        raise UserError(f"holes={holes!r} is not known: give boxes (x, y, width, height), or {DETECT!r}")
+    frames = one_each(frame, len(sketches), "frame")
+    for number, sketch in enumerate(sketches):
+        region = find_damage(sketch) if isinstance(sketch, Sketch) else None
+        if region:
+            damages[number] = lose(damages[number].visible, region, frames[number])
+    return damages, [not damage.lost for damage in damages]
 
 
 def with_intact(
