@@ -6,6 +6,7 @@ import os
 import sys
 
 import pytest
+import torch
 from hypothesis import settings
 
 from gra2seq.cli import main
@@ -41,6 +42,18 @@ def tiny_run(tmp_path_factory):
     """The folder of a tiny model after a few steps."""
     folder = tmp_path_factory.mktemp("runs") / "tiny"
     return train(quick(run=str(folder), max_steps=6, validate_every=3, validate_sketches=40))
+
+
+def _devices():
+    """Where tensors can be on this machine."""
+    found = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    return [name for name, is_there in found.items() if is_there]
+
+
+@pytest.fixture(params=_devices())
+def device(request):
+    """Every device of this machine in turn: cpu, and cuda or mps where there is one."""
+    return request.param
 
 
 @pytest.fixture

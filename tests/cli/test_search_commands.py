@@ -81,7 +81,7 @@ def test_wrong_words_are_refused_before_any_work(call, tmp_path, drawings):
         (["encode", tmp_path / "empty", "-o", out], "holds no drawing file"),
         (["encode", drawings, "-o", out, "--shard", "3/2"], "such as 2/8"),
         (["encode", drawings, "-o", out, "--shard", "1/9"], "is empty"),
-        (["encode", drawings, "-o", out, "--precision", "int8"], "precision"),
+        (["encode", drawings, "-o", out, "--dtype", "int8"], "dtype"),
         (["encode", drawings, "-o", out, "--engine", "rays"], "did you mean ray"),
         (["encode", drawings, "-o", out, "--address", "auto"], "--engine ray"),
         (["encode", drawings, "-o", out, "--resume", "--force"], "one of them"),

@@ -16,12 +16,13 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.drawing.merge import keep_lines
 from gra2seq.errors import UserError
-from gra2seq.evaluation import protocol
+from gra2seq.evaluation import judging, protocol
 from gra2seq.evaluation.damage_kinds import DamageKind
 from gra2seq.evaluation.galleries import write_galleries
 from gra2seq.evaluation.protocol import Terms, evaluate, outcomes, stored_noise, write_tables
 from gra2seq.evaluation.redrawing import GUIDED, drawing_mode, redrawn
 from gra2seq.folder import untrained
+from gra2seq.healing.model_source import ModelSource
 from gra2seq.sketch.damage import lose, mask
 from gra2seq.sketch.distance import chamfer
 from gra2seq.sketch.region import Region
@@ -49,8 +50,8 @@ def test_rows_equal_those_of_a_slow_twin(data, model, judge, monkeypatch):
         asked.append((codes, drawing.seed))
         return [drawn[number] for number in first]
 
-    monkeypatch.setattr(protocol, "BATCH", 7)
-    monkeypatch.setattr(protocol, "STREAM", 16)
+    monkeypatch.setattr(judging, "BATCH", 7)
+    monkeypatch.setattr(judging, "PART", 16)
     monkeypatch.setattr(type(model), "draw_codes", draw)
     (row,) = evaluate(model, data, name="m", masks=[0.3], seeds=[4], judge=judge)
     codes = np.concatenate([part for part, _ in asked])
@@ -274,7 +275,7 @@ def test_no_rec_without_a_judge(data, model, tmp_path):
 
 def test_untrained_model_has_the_configuration_of_the_run(tiny_run):
     chosen = gra2seq.load(tiny_run).config
-    fresh, title = model_or_fresh(tiny_run, "small", 7, 1.0, fresh=True)
+    fresh, title = model_or_fresh(ModelSource(tiny_run), "small", 7, 1.0, fresh=True)
     assert fresh.config == chosen
     assert fresh.preparation == gra2seq.load(tiny_run).preparation
     assert "untrained" in title

@@ -71,7 +71,7 @@ def test_shards_in_order_are_the_whole(codes, store, tiny_run, tmp_path):
 
 def test_float32_keeps_all_digits(codes, store, tiny_run, tmp_path):
     out = tmp_path / "codes.npy"
-    encode(store, out, tiny_run, layout=Layout(precision="float32", block=16))
+    encode(store, out, tiny_run, layout=Layout(dtype="float32", block=16))
     found = np.load(out)
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found.astype(np.float16), np.load(codes))
@@ -99,8 +99,8 @@ def test_interrupted_encoding_resumes_with_what_is_missing(codes, store, tiny_ru
     assert names_in(tmp_path) == [".codes.npy.part"]
     with pytest.raises(UserError, match="--resume"):
         encode(store, out, tiny_run)
-    with pytest.raises(UserError, match="another --precision"):
-        encode(store, out, tiny_run, layout=Layout(precision="float32", block=16), existing=Existing.RESUME)
+    with pytest.raises(UserError, match="another --dtype"):
+        encode(store, out, tiny_run, layout=Layout(dtype="float32", block=16), existing=Existing.RESUME)
     made = encode(store, out, tiny_run, existing=Existing.RESUME)
     assert made.new == COUNT - 48
     assert contents(out) == contents(codes)
@@ -162,8 +162,8 @@ def test_failed_encoding_leaves_nothing(store, tiny_run, tmp_path):
         encode(store, tmp_path / "codes.npy", tiny_run, layout=Layout(Shard(9, 5000)))
     with pytest.raises(UserError, match=r"codes\.npy"):
         encode(store, tmp_path / "codes", tiny_run)
-    with pytest.raises(UserError, match="precision"):
-        Layout(precision="float8")
+    with pytest.raises(UserError, match="dtype"):
+        Layout(dtype="float8")
     assert names_in(tmp_path) == []
 
 

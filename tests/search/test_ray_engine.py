@@ -7,9 +7,10 @@ import os
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.search import ray_engine
 from gra2seq.search.encode import Layout, LocalEngine, encode_to_file
-from gra2seq.search.ray_engine import RayEngine, check_usable
+from gra2seq.search.ray_engine import RayEngine
+from gra2seq.system import ray_pool
+from gra2seq.system.ray_pool import check_usable
 
 BLOCK = 16
 
@@ -22,7 +23,7 @@ def _busy_machine(monkeypatch):
 
 
 def test_missing_ray_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(ray_engine, "find_spec", lambda _: None)
+    monkeypatch.setattr(ray_pool, "find_spec", lambda _: None)
     with pytest.raises(UserError, match=r"gra2seq\[ray\]"):
         check_usable(None)
 
@@ -78,17 +79,17 @@ def test_local_cluster_makes_the_same_bytes_as_this_process(store, codes, tiny_r
 @pytest.mark.filterwarnings("ignore")  # Ray's own
 def test_killed_actor_is_replaced(store, codes, tiny_run, tmp_path, contents, monkeypatch):
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'gra2seq[ray]'")
-    actors, start = [], ray_engine._Pool._start
+    actors, start = [], ray_pool.RayPool._start
 
-    def recorded_start(pool):
-        start(pool)
+    def recorded_start(pool, arguments):
+        start(pool, arguments)
         actors.append(list(pool.pending.values())[-1][0])
 
     def kill_first(done, _total):
         if done and len(actors) == 2:
             ray.kill(actors[0])
 
-    monkeypatch.setattr(ray_engine._Pool, "_start", recorded_start)
+    monkeypatch.setattr(ray_pool.RayPool, "_start", recorded_start)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         out = tmp_path / "codes.npy"

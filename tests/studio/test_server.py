@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 import gra2seq.cli.studio  # noqa: F401 (registers the command)
 from gra2seq.cli.common import app
 from gra2seq.errors import UserError
+from gra2seq.healing.model_source import ModelSource
 from gra2seq.studio.server import HOST, bound_socket, serve
 
 
@@ -32,4 +33,4 @@ def test_options_of_the_command_reach_the_server(monkeypatch, tmp_path):
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     asked.pop("report")
-    assert asked == {"port": 0, "model": tmp_path, "gallery": "doodles:30", "browser": False}
+    assert asked == {"port": 0, "model": ModelSource(tmp_path), "gallery": "doodles:30", "browser": False}

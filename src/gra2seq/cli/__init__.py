@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,18 @@ def _fits(word: str, option: str) -> bool:
     return word != "package" and not {"=", "/", "."} & set(word)
 
 
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """What is worth knowing about a file, as one line without the place in the program."""
+    say.print(f"gra2seq: {message}", style="yellow")
+
+
 def main() -> None:
     """Entry point: errors that a user can correct are one line and exit code 2; a Ctrl-C is 130."""
     keep_freed_memory()
     tune_garbage_collector()
     escape_what_cannot_be_encoded()
     as_json = "--json" in sys.argv
+    show, warnings.showwarning = warnings.showwarning, _show_warning
     try:
         try:
             sys.exit(app(several(sys.argv[1:]), standalone_mode=not as_json))
@@ -82,4 +89,5 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
+        warnings.showwarning = show
         skip_collection_at_exit()

@@ -15,6 +15,7 @@ from gra2seq.formats.opening import MAX_BYTES_VARIABLE
 
 if TYPE_CHECKING:
     from gra2seq.formats.record import Record
+    from gra2seq.healing.model_source import ModelSource
     from gra2seq.model import Model
 
 app = typer.Typer(
@@ -29,12 +30,21 @@ data = typer.Typer(
 )
 app.add_typer(data, name="data")
 say = Messages()
+ENGINES = ("local", "ray")
 
 Files = Annotated[
     list[Path], typer.Argument(help="Drawings: .svg, .ndjson[.gz], .npz, .json, .png, .jpg, or - for standard input")
 ]
 ModelFolder = Annotated[
     Path | None, typer.Option("--model", "-m", help="Folder of a run or of weights. Default: the model in the package.")
+]
+Device = Annotated[str, typer.Option(help="Where the model computes: cpu, cuda, cuda:1, mps.")]
+Precision = Annotated[
+    str, typer.Option(help="Of the encoder's products: 32-true, bf16-mixed or 16-mixed. Drawings are made in 32 bits.")
+]
+EngineName = Annotated[str, typer.Option("--engine", help="local, or ray: on a Ray cluster.")]
+Address = Annotated[
+    str | None, typer.Option(help="Of the Ray cluster, HOST:PORT or auto. Default: one on this machine.")
 ]
 Temperature = Annotated[
     float | None, typer.Option(min=0, help="0 draws the likeliest line, 1 the full variety. Default: the model's.")
@@ -130,6 +140,22 @@ def root(
         import_modules(modules)
 
 
+def check_engine(name: str, address: str | None, device: str) -> None:
+    """Raise UserError unless the engine of a command can be used: before long work."""
+    from gra2seq.errors import unknown_name
+
+    if name not in ENGINES:
+        raise unknown_name("engine", name, ENGINES)
+    if name == "ray":
+        from gra2seq.system.ray_pool import check_usable
+
+        if device != "cpu":
+            raise UserError("--engine ray computes on the cores of the cluster: leave out --device")
+        check_usable(address)
+    elif address is not None:
+        raise UserError("--address belongs to --engine ray: give both")
+
+
 def reply(as_json: bool, value: dict[str, Any], words: str) -> None:
     if as_json:
         print(json.dumps(value))
@@ -176,16 +202,22 @@ def read_drawings(paths: list[Path], limit: int, quiet: bool = False) -> list[Re
     return records
 
 
-def model_or_fresh(run: Path | None, preset: str, seed: int, scale: float, fresh: bool = False) -> tuple[Model, str]:
+def model_or_fresh(source: ModelSource, preset: str, seed: int, scale: float, fresh: bool = False) -> tuple[Model, str]:
     """The model of a run, or with `fresh` what its training started from; without a run one of the preset and seed."""
     from gra2seq.config import parse_config
-    from gra2seq.folder import load, untrained
+    from gra2seq.folder import check_device, untrained
+    from gra2seq.nn.precision import check_precision
 
-    if run is not None:
-        model = load(run)
+    if source.path is not None:
+        model = source.load()
         name = model.config.model.name
         if fresh:
-            model = untrained(model.config, model.preparation.scale, model.categories)
+            model = untrained(model.config, model.preparation.scale, model.categories).to(source.device)
+            model.network.precision = source.precision
         return model, f"{name} (untrained)" if fresh else name
     config = parse_config({"preset": preset, "seed": seed})
-    return untrained(config, scale), f"{config.model.name} (untrained {preset}, seed {seed})"
+    check_device(source.device)
+    check_precision(source.precision)
+    model = untrained(config, scale).to(source.device)
+    model.network.precision = source.precision
+    return model, f"{config.model.name} (untrained {preset}, seed {seed})"

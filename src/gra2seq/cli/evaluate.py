@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gra2seq.cli.common import (
+    Address,
     AsJson,
     BestOf,
     Candidates,
+    Device,
+    EngineName,
     GoodEnough,
     KeepLines,
+    Precision,
     Repair,
     RunFolder,
     Untrained,
     app,
+    check_engine,
     model_or_fresh,
     say,
     sources,
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from gra2seq.data.datasets import Dataset
     from gra2seq.evaluation.equal_terms import Display
     from gra2seq.evaluation.protocol import Terms
+    from gra2seq.healing.ray_map import Map
     from gra2seq.model import Model
 
 Masks = Annotated[list[float] | None, typer.Option(help="Probabilities that a patch is masked: --mask 0 0.1 0.3")]
@@ -81,34 +87,44 @@ def evaluate(
     fresh: Untrained = False,
     preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
     seed: Annotated[int, typer.Option(min=0, help="Without a run: of its weights.")] = 0,
+    device: Device = "cpu",
+    precision: Precision = "32-true",
+    engine: EngineName = "local",
+    address: Address = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rec, Ret and Chamfer distance of a model.
-
-    These are the rows of the paper's Tables 1 and 2.
-    """
+    """Rec, Ret and Chamfer distance of a model: the rows of the paper's Tables 1 and 2."""
     from gra2seq.data.datasets import open_dataset
-    from gra2seq.evaluation.protocol import Terms
+    from gra2seq.evaluation.protocol import Terms, file_stem
     from gra2seq.evaluation.tables import to_markdown
+    from gra2seq.healing.model_source import ModelSource
+    from gra2seq.healing.ray_map import mapping
 
+    check_engine(engine, address, device)
     dataset = open_dataset(sources(source), name=name)
-    model, title = model_or_fresh(run, preset, seed, dataset.scale, fresh)
+    model, title = model_or_fresh(ModelSource(run, device, precision), preset, seed, dataset.scale, fresh)
     ways: dict[str, Any] = {"draw": draw, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     ways |= {"keep_lines": keep_lines, "repair": repair, "min_pen_temperature": pen_temperature}
     changes = {key: value for key, value in ways.items() if value is not None}
     model = model.with_drawing(_drawing(model, **changes))
     folder = _evaluation_folder(out, run, fresh)
     masks = mask or ([] if square or complete else Terms.masks)
-    terms = Terms(
-        split, masks, square or (), range(seeds), _judge(judge), direction, completions=complete or (), samples=samples
-    )
-    stem = _stem(dataset.name, terms, changes)
-    rows = _evaluated(model, title, dataset, terms, folder, stem, sheet_size)
+    asked = (split, masks, square or (), range(seeds), _judge(judge, device), direction, complete or (), samples)
+    terms = Terms(*asked)
+    stem = file_stem(dataset.name, terms, changes)
+    rows = _evaluated(model, title, dataset, terms, folder, stem, sheet_size, mapping(engine, address))
     print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
 
 
 def _evaluated(
-    model: Model, title: str, dataset: Dataset, terms: Terms, folder: Path | None, stem: str, sheet_size: int
+    model: Model,
+    title: str,
+    dataset: Dataset,
+    terms: Terms,
+    folder: Path | None,
+    stem: str,
+    sheet_size: int,
+    engine: Map,
 ) -> list[dict[str, Any]]:
     """The rows of the table; with a folder, tables and sheets are written there."""
     from gra2seq.evaluation.galleries import write_galleries
@@ -116,7 +132,7 @@ def _evaluated(
     from gra2seq.training.progress import counting
 
     with counting(say.console) as progress:
-        found = outcomes(model, dataset, terms, folder / "kept" if folder else None, progress)
+        found = outcomes(model, dataset, terms, folder / "kept" if folder else None, progress, engine)
         rows = [row_of(title, model, dataset, terms, outcome) for outcome in found]
         if folder:
             write_tables(rows, folder, stem)
@@ -146,19 +162,10 @@ def _evaluation_folder(out: Path | None, run: Path | None, fresh: bool) -> Path 
     return folder
 
 
-def _stem(data: str, terms: Terms, changes: dict[str, Any]) -> str:
-    """Name of the files of an evaluation: other data, damage or ways of drawing have files of their own."""
-    words = [data, terms.split, *([] if terms.direction == "redrawn" else ["original-queries"])]
-    words += ["squares"] if terms.squares else []
-    words += ["completions"] if terms.completions else []
-    words += [f"samples-{terms.samples}"] if terms.samples > 1 else []
-    return "-".join([*words, *(f"{name}-{value}" for name, value in changes.items())])
-
-
-def _judge(path: Path | None) -> Any:
+def _judge(path: Path | None, device: str = "cpu") -> Any:
     from gra2seq.evaluation.judge import load_judge
 
-    return load_judge(path) if path else None
+    return load_judge(path, device) if path else None
 
 
 def _display() -> Display:
@@ -306,13 +313,14 @@ def synonyms(
     from gra2seq.evaluation.galleries import spread
     from gra2seq.evaluation.synonyms import PROXIMITIES
     from gra2seq.evaluation.synonyms import synonyms as count
+    from gra2seq.healing.model_source import ModelSource
     from gra2seq.training.progress import counting
 
     sketches = labelled(sources(source), limit)
     if most is not None:
         sketches = [sketches[number] for number in spread(len(sketches), most)]
     say.print(f"{len(sketches)} sketches are counted (--limit {limit} of each source)")
-    model, _ = model_or_fresh(run, preset, seed, 30.0, fresh)
+    model, _ = model_or_fresh(ModelSource(run), preset, seed, 30.0, fresh)
     with counting(say.console) as progress:
         rows = count(
             model, sketches, tuple(links or PROXIMITIES), lambda done: progress("sketches", done, len(sketches))

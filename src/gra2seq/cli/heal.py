@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gra2seq.cli.common import (
+    Address,
     Animate,
     AsJson,
     BestOf,
     Candidates,
+    Device,
+    EngineName,
     Files,
     Force,
     Form,
@@ -22,6 +25,7 @@ from gra2seq.cli.common import (
     Out,
     OutDir,
     Polyline,
+    Precision,
     Quiet,
     Samples,
     Seconds,
@@ -29,12 +33,14 @@ from gra2seq.cli.common import (
     Temperature,
     app,
     box_of,
+    check_engine,
     read_drawings,
     reply,
 )
 from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
+    from gra2seq.healing.ray_map import RayMap
     from gra2seq.sketch.region import Region
 
 Jobs = Annotated[
@@ -60,6 +66,8 @@ def heal(
     keep_lines: Annotated[bool, typer.Option("--keep-lines/--no-keep-lines", help="Your lines stay, or not.")] = True,
     samples: Samples = 1,
     model: ModelFolder = None,
+    device: Device = "cpu",
+    precision: Precision = "32-true",
     temperature: Temperature = None,
     best_of: BestOf = None,
     good_enough: GoodEnough = None,
@@ -73,6 +81,8 @@ def heal(
     resume: Resume = False,
     limit: Limit = 1000,
     jobs: Jobs = None,
+    engine: EngineName = "local",
+    address: Address = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -80,21 +90,22 @@ def heal(
 
     Without --hole, --erase or --missing-end the damage is detected; a drawing without any stays as it is.
     """
-    from gra2seq.cli.jobs import Job, Output, Task
+    from gra2seq.cli.jobs import Job
+    from gra2seq.cli.tasks import Output, Task
+    from gra2seq.healing.model_source import ModelSource
 
     options = {"temperature": temperature, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     options |= {"seed": seed, "keep_lines": keep_lines, "infill": infill if keep_lines and not mask_prob else 0}
-    detect = not (hole or erase or end_missing or mask_prob)
+    mapped, detect = _mapped(engine, address, jobs, device), not (hole or erase or end_missing or mask_prob)
     if preview and not detect:
         raise UserError("--preview shows detected damage: leave out --hole, --erase, --missing-end and --mask-prob")
     output = Output("healed", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json, preview)
-    with Job(files, output, model, limit, samples if resume else 0) as job:
+    with Job(files, output, ModelSource(model, device, precision), limit, samples if resume else 0) as job:
         if mask_prob:
-            job.redraw_many(options | {"mask_prob": mask_prob}, samples, jobs)
+            job.redraw_many(options | {"mask_prob": mask_prob}, samples, jobs, mapped)
             return
-        for path in job.files:
-            lost = None if detect else _lost_region(path, hole or [], erase)
-            job.run(path, Task(options, lost, box_of(frame, "--frame"), end_missing, samples, not polyline))
+        rest = (box_of(frame, "--frame"), end_missing, samples, not polyline)
+        job.run(lambda path: Task(options, None if detect else _lost_region(path, hole or [], erase), *rest), mapped)
 
 
 @app.command()
@@ -105,6 +116,8 @@ def redraw(
     form: Form = None,
     samples: Samples = 1,
     model: ModelFolder = None,
+    device: Device = "cpu",
+    precision: Precision = "32-true",
     temperature: Temperature = None,
     best_of: BestOf = None,
     good_enough: GoodEnough = None,
@@ -117,21 +130,25 @@ def redraw(
     resume: Resume = False,
     limit: Limit = 1000,
     jobs: Jobs = None,
+    engine: EngineName = "local",
+    address: Address = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw sketches again from their codes, every line anew."""
-    from gra2seq.cli.jobs import Job, Output, Task
+    from gra2seq.cli.jobs import Job
+    from gra2seq.cli.tasks import Output, Task
+    from gra2seq.healing.model_source import ModelSource
 
     options = {"temperature": temperature, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     options |= {"seed": seed, "keep_lines": False, "infill": 0}
+    mapped = _mapped(engine, address, jobs, device)
     output = Output("redrawn", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json)
-    with Job(files, output, model, limit, samples if resume else 0) as job:
+    with Job(files, output, ModelSource(model, device, precision), limit, samples if resume else 0) as job:
         if out_dir or all(path.suffix.lower() == ".svg" for path in job.files):
-            for path in job.files:
-                job.run(path, Task(options, samples=samples, curves=not polyline))
+            job.run(lambda _: Task(options, samples=samples, curves=not polyline), engine=mapped)
         else:
-            job.redraw_many(options, samples, jobs)
+            job.redraw_many(options | {"holes": ()}, samples, jobs, mapped)
 
 
 @app.command()
@@ -143,6 +160,8 @@ def complete(
     frame: Frame = None,
     samples: Samples = 1,
     model: ModelFolder = None,
+    device: Device = "cpu",
+    precision: Precision = "32-true",
     temperature: Temperature = None,
     seed: Seed = 0,
     polyline: Polyline = False,
@@ -155,14 +174,15 @@ def complete(
     as_json: AsJson = False,
 ) -> None:
     """Finish drawings that were begun; your own lines stay."""
-    from gra2seq.cli.jobs import Job, Output, Task
+    from gra2seq.cli.jobs import Job
+    from gra2seq.cli.tasks import Output, Task
+    from gra2seq.healing.model_source import ModelSource
 
     options = {"temperature": temperature, "seed": seed, "keep_lines": True, "infill": samples}
     task = Task(options, frame=box_of(frame, "--frame"), end_missing=True, samples=samples, curves=not polyline)
     output = Output("completed", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json)
-    with Job(files, output, model, limit, samples if resume else 0) as job:
-        for path in job.files:
-            job.run(path, task)
+    with Job(files, output, ModelSource(model, device, precision), limit, samples if resume else 0) as job:
+        job.run(lambda _: task)
 
 
 @app.command()
@@ -174,6 +194,8 @@ def morph(
     ],
     steps: Annotated[int, typer.Option(min=2, max=1000, help="Drawings on the way, with both ends.")] = 9,
     model: ModelFolder = None,
+    device: Device = "cpu",
+    precision: Precision = "32-true",
     temperature: Temperature = None,
     seed: Seed = 0,
     force: Force = False,
@@ -191,10 +213,20 @@ def morph(
     check_free(out, [first, second], force)
     (_, one), *_ = read_drawings([first], 1)
     (_, other), *_ = read_drawings([second], 1)
-    drawn = load(model).morph(one, other, steps, temperature=temperature, seed=seed)
+    drawn = load(model, device, precision=precision).morph(one, other, steps, temperature=temperature, seed=seed)
     written = write_film(out, drawn) if is_film else write(out, drawn)
     if as_json or not quiet:
         reply(as_json, {"drawn": len(drawn), "files": [str(path) for path in written]}, f"{len(drawn)} drawings: {out}")
+
+
+def _mapped(engine: str, address: str | None, jobs: int | None, device: str) -> RayMap | None:
+    """Where drawings are made; None: in this process, or in several on this machine."""
+    check_engine(engine, address, device)
+    if engine == "local":
+        return None
+    from gra2seq.healing.ray_map import RayMap
+
+    return RayMap(address, jobs)
 
 
 def _lost_region(path: Path, holes: list[str], erase: Path | None) -> Region:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -13,72 +13,37 @@ from typing import TYPE_CHECKING, Any
 from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, write_documents
 from gra2seq.cli.common import note, read_drawings, reply, say
 from gra2seq.cli.streams import STREAM, save_stdin, send_to_stdout
+from gra2seq.cli.tasks import Answer, Output, Task
 from gra2seq.errors import UserError
 from gra2seq.formats.files import beside, check_target, write
 from gra2seq.formats.motion import MotionCell, check_motion, write_motion
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import suffix_of, writable_suffixes
 from gra2seq.formats.svg.document import SvgDocument
-from gra2seq.healing.documents import Healed, HealRequest, check_visible, heal_document, heal_sketches
+from gra2seq.healing.documents import Healed, HealRequest, check_visible
+from gra2seq.healing.drawing_items import DocumentItem, Drawer, Item, RedrawItem, SketchesItem, parts_of
+from gra2seq.healing.ray_map import Map, local_map
 from gra2seq.sketch.detection import find_damage
-from gra2seq.sketch.region import Box, Region
+from gra2seq.sketch.region import Region
 from gra2seq.sketch.render import region_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write
 
 if TYPE_CHECKING:
+    from gra2seq.healing.model_source import ModelSource
     from gra2seq.model import Model
-
-
-@dataclass(frozen=True)
-class Output:
-    """Where the answers of a command go, and what it prints."""
-
-    word: str  # of default names: cat-healed.svg
-    out: Path | None = None
-    out_dir: Path | None = None
-    form: str | None = None  # suffix without its dot, where no name tells the format
-    force: bool = False
-    animate: bool = False
-    seconds: float | None = None  # of an animation
-    quiet: bool = False
-    as_json: bool = False
-    preview: Path | None = None
-
-    def __post_init__(self) -> None:
-        if self.out and self.out_dir:
-            raise UserError("give --out for one file, or --out-dir for many, not both")
-
-    def in_motion(self, target: Path) -> bool:
-        """Whether a file is an animation."""
-        suffix = target.suffix.lower()
-        if self.animate and suffix not in (".gif", ".svg"):
-            raise UserError(f"{target}: --animate and --seconds are for .gif and .svg")
-        return suffix == ".gif" or self.animate
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is done to each drawing of a file."""
-
-    options: dict[str, Any]  # of `DrawingConfig`
-    lost: Region | None = field(default_factory=Region)  # None: to be detected
-    frame: Box | None = None
-    end_missing: bool = False
-    samples: int = 1
-    curves: bool = True
 
 
 class Job:
     """A command that draws. Used as a context: leaving it without an error writes what is shared, and answers."""
 
     def __init__(
-        self, files: Sequence[Path], output: Output, model: Path | None, limit: int, resume_samples: int = 0
+        self, files: Sequence[Path], output: Output, model: ModelSource, limit: int, resume_samples: int = 0
     ) -> None:
         """`resume_samples`: leave out files that have answers of so many samples already; 0 does all of them."""
         if len(files) > 1 and not output.out_dir and not output.out:
             raise UserError("several files become one with -o FILE, or stay apart with --out-dir FOLDER")
-        self.output, self.model_path, self.limit = output, model, limit
+        self.output, self.source, self.limit = output, model, limit
         self.written: list[Path] = []
         self.found: list[list[float] | None] = []  # detected regions as x, y, width, height
         self.drawn = self.read = 0
@@ -133,9 +98,7 @@ class Job:
 
     @property
     def model(self) -> Model:
-        from gra2seq.folder import load
-
-        self._model = self._model or load(self.model_path)
+        self._model = self._model or self.source.load()
         return self._model
 
     def _place(self, path: Path) -> Path:
@@ -167,57 +130,89 @@ class Job:
         check_target(preview)
         check_free(preview, self.inputs, self.force)
 
-    def run(self, path: Path, task: Task) -> None:
-        """Heal, complete or redraw the drawings of one file."""
+    def run(self, task_of: Callable[[Path], Task], engine: Map | None = None) -> None:
+        """Heal, complete or redraw the drawings of all files; an answer is written when it is complete."""
+        answers: deque[Answer] = deque()
+
+        def items() -> Iterator[Item]:
+            for path in self.files:
+                answers.append(self._begin(path, task_of(path)))
+                yield from answers[-1].items
+
+        draw = Drawer(self.model) if engine else self._draw
+        for drawn in (engine or local_map)(draw, items()):
+            answers[0].drawn.append(drawn)
+            if len(answers[0].drawn) == len(answers[0].items):
+                answer = answers.popleft()
+                answer.finish([one for part in answer.drawn for one in part])
+
+    def _draw(self, item: Item) -> list[Any]:
+        """In this process; the model is loaded for the first drawing that needs it."""
+        return item.draw(lambda: self.model)
+
+    def _begin(self, path: Path, task: Task) -> Answer:
+        """Read a file, and say what must be drawn for it."""
         target = self.target(path)
-        moving = self.output.in_motion(target)
-        if is_document(path, target) and not moving and not self._is_shared:
-            self._run_document(path, target, task)
-            return
+        if is_document(path, target) and not self.output.in_motion(target) and not self._is_shared:
+            return self._begin_document(path, target, task)
         records = read_drawings([path], self.limit, self.output.quiet)
         sketches = [sketch for _, sketch in records]
         self._check_count(target, len(records) * task.samples, [split for split, _ in records])
         requests = self._requests(path, sketches, task)
-        healed = [[Healed(sketch, sketch, None)] * task.samples for sketch in sketches]
-        if any(requests):
-            healed = heal_sketches(self.model, sketches, requests)
+        items = [SketchesItem(sketches[part], requests[part], task.samples) for part in parts_of(sketches)]
+
+        def finish(healed: list[list[Healed]]) -> None:
+            self._finish_sketches(path, target, records, healed, unchanged=not any(requests))
+
+        return Answer(items, finish)
+
+    def _finish_sketches(
+        self, path: Path, target: Path, records: list[Record], healed: list[list[Healed]], unchanged: bool
+    ) -> None:
         self.read += len(records)
         every = [one for own in healed for one in own]
-        if moving:
+        if self.output.in_motion(target):
             self._animate(target, [MotionCell(one.new, one.visible) for one in every])
             return
         same_format = path.name.lower().endswith(suffix_of(target, writable_suffixes()))
-        if not any(requests) and same_format and len(every) == len(records) < self.limit and not self._is_shared:
+        if unchanged and same_format and len(every) == len(records) < self.limit and not self._is_shared:
             self._copy(path, target, len(records))
             return
-        splits = [split for split, _ in records for _ in range(task.samples)]
+        splits = [split for (split, _), own in zip(records, healed, strict=True) for _ in own]
         self._write(target, [Record(split, one.whole) for split, one in zip(splits, every, strict=True)])
 
-    def redraw_many(self, options: dict[str, Any], samples: int, jobs: int | None) -> None:
-        """All drawings that go into one file at once, shared among processes."""
+    def redraw_many(self, options: dict[str, Any], samples: int, jobs: int | None, engine: Map | None = None) -> None:
+        """All drawings that go into one file at once, shared among processes or by an engine."""
         groups = [[path] for path in self.files] if self.output.out_dir else [self.files]
         for files in filter(None, groups):
-            self._redraw_group(files, options, samples, jobs)
+            self._redraw_group(files, options | {"samples": samples}, jobs, engine)
 
-    def _redraw_group(self, files: list[Path], options: dict[str, Any], samples: int, jobs: int | None) -> None:
+    def _redraw_group(self, files: list[Path], options: dict[str, Any], jobs: int | None, engine: Map | None) -> None:
         from gra2seq.healing.parallel import ParallelHealer, jobs_for
         from gra2seq.training.progress import counting
 
-        target = self.target(files[0])
+        target, samples = self.target(files[0]), int(options["samples"])
         records = read_drawings(files, self.limit, self.output.quiet)
         sketches = [sketch for _, sketch in records]
         self._check_count(target, len(sketches) * samples, [split for split, _ in records])
-        jobs = jobs or jobs_for(len(sketches) * samples)
-        healer = ParallelHealer(self.model_path, sketches, jobs, samples=samples, **options)
+        jobs = jobs or (jobs_for(len(sketches) * samples) if self.source.device == "cpu" else 1)
+        healer = ParallelHealer(self.source, sketches, 1 if engine else jobs, **options)
         with healer, nullcontext(_no_count) if self.output.quiet else counting(say.console) as count:
-            healed = healer.heal(self.model, lambda done, total: count("drawings", done, total))
+            if engine:
+                healed = list[Sketch]()
+                items = [RedrawItem(sketches[part], options) for part in parts_of(sketches)]
+                for drawn in engine(Drawer(self.model), items):
+                    healed += drawn
+                    count("drawings", len(healed), len(sketches) * samples)
+            else:
+                healed = healer.heal(self.model, lambda done, total: count("drawings", done, total))
         self.read += len(records)
         if self.output.in_motion(target):
             self._animate(target, [MotionCell(one) for one in healed])
             return
         self._write(target, [Record(records[n // samples].split, one) for n, one in enumerate(healed)])
 
-    def _run_document(self, path: Path, target: Path, task: Task) -> None:
+    def _begin_document(self, path: Path, target: Path, task: Task) -> Answer:
         """An SVG stays the user's document; without damage it is copied byte for byte."""
         for one in document_paths(target, task.samples):
             check_free(one, self.inputs, self.force)
@@ -227,11 +222,12 @@ class Job:
         for text in document.notes:
             note(self.output.quiet, f"{path.name}: {text}")
         (request,) = self._requests(path, [document.sketch], task)
-        healed = [document] * task.samples
-        if request is not None:
-            healed = heal_document(self.model, document, request)
-        self.written += write_documents(target, healed)
-        self.drawn, self.read = self.drawn + len(healed), self.read + 1
+
+        def finish(healed: list[SvgDocument]) -> None:
+            self.written += write_documents(target, healed)
+            self.drawn, self.read = self.drawn + len(healed), self.read + 1
+
+        return Answer([DocumentItem(document, request, task.samples)], finish)
 
     def _requests(self, path: Path, sketches: Sequence[Sketch], task: Task) -> list[HealRequest | None]:
         """How each drawing is healed; None where detection finds no damage. Notes say what was found."""

@@ -8,15 +8,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gra2seq.cli.common import AsJson, Force, ModelFolder, Quiet, app, note, reply, say
+from gra2seq.cli.common import (
+    Address,
+    AsJson,
+    Device,
+    Force,
+    ModelFolder,
+    Precision,
+    Quiet,
+    app,
+    check_engine,
+    note,
+    reply,
+    say,
+)
 from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
+    from gra2seq.healing.model_source import ModelSource
     from gra2seq.search.encode import Engine
     from gra2seq.search.gallery import Gallery, Neighbours
     from gra2seq.sketch.strokes import Sketch
-
-ENGINES = ("local", "ray")
 
 
 @app.command()
@@ -26,17 +38,18 @@ def encode(
     shard: Annotated[str, typer.Option(help="Encode part i of n: i/n. The part is put into the name.")] = "1/1",
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed command stopped.")] = False,
     model: ModelFolder = None,
-    precision: Annotated[str, typer.Option(help="Of the codes: float16 or float32.")] = "float16",
+    dtype: Annotated[str, typer.Option(help="Of the codes: float16 or float32.")] = "float16",
+    device: Device = "cpu",
+    precision: Precision = "32-true",
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes, or actors of Ray. Default: all cores.")] = None,
     engine: Annotated[str, typer.Option(help="local, or ray for a cluster that shares a disk.")] = "local",
-    address: Annotated[
-        str | None, typer.Option(help="Of the Ray cluster, HOST:PORT or auto. Default: one on this machine.")
-    ] = None,
+    address: Address = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Codes of any number of drawings as a memory-mapped array; can be killed and resumed, shared among machines."""
+    from gra2seq.healing.model_source import ModelSource
     from gra2seq.search.encode import Layout, encode_to_file
     from gra2seq.search.work_folder import Existing
     from gra2seq.training.progress import counting
@@ -44,8 +57,8 @@ def encode(
     if resume and force:
         raise UserError("--resume goes on and --force starts again: give one of them")
     existing = Existing.RESUME if resume else Existing.REPLACE if force else Existing.REFUSE
-    layout = Layout(_shard(shard), precision)
-    where = _engine(engine, model, jobs, address)
+    layout, source = Layout(_shard(shard), dtype), ModelSource(model, device, precision)
+    where = _engine(engine, source, jobs, address)
     began = time.monotonic()
     with counting(say.console) as show:
 
@@ -54,12 +67,12 @@ def encode(
                 show("encoding", done, total)
 
         made = encode_to_file(
-            sources, out, model=model, layout=layout, existing=existing, engine=where, progress=progress
+            sources, out, model=source, layout=layout, existing=existing, engine=where, progress=progress
         )
     seconds = time.monotonic() - began
     rate = made.new / seconds
     answer = {"out": str(made.out), "drawings": made.header.rows, "encoded_now": made.new, "code": made.header.code}
-    answer |= {"precision": precision, "model": vars(made.header.model), "seconds": seconds, "per_second": rate}
+    answer |= {"dtype": dtype, "model": vars(made.header.model), "seconds": seconds, "per_second": rate}
     if as_json or not quiet:
         reply(as_json, answer, f"{made.header.rows:,} codes are in {made.out} ({made.new:,} new, {rate:.0f}/s)")
 
@@ -94,6 +107,8 @@ def find(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A sheet of them (.png).")] = None,
     model: ModelFolder = None,
     limit: Annotated[int, typer.Option(min=1, help="Take at most so many drawings of the file.")] = 10,
+    device: Device = "cpu",
+    precision: Precision = "32-true",
     as_json: AsJson = False,
 ) -> None:
     """The drawings of a gallery that are most like a drawing."""
@@ -112,7 +127,7 @@ def find(
     queries = [sketch for _, sketch in islice(records_of(drawing, simplify=for_collection(drawing, None)), limit)]
     if not queries:
         raise UserError(f"there is no sketch in {drawing}")
-    loaded = load(model)
+    loaded = load(model, device, precision=precision)
     opened.check_model(loaded)
     found = opened.find(loaded.encode(queries), count)
     if out is not None:
@@ -158,18 +173,12 @@ def _shard(text: str) -> Any:
     return Shard.parse(text)
 
 
-def _engine(name: str, model: Path | None, jobs: int | None, address: str | None) -> Engine:
-    from gra2seq.errors import unknown_name
-
-    if name not in ENGINES:
-        raise unknown_name("engine", name, ENGINES)
+def _engine(name: str, model: ModelSource, jobs: int | None, address: str | None) -> Engine:
+    check_engine(name, address, model.device)
     if name == "ray":
-        from gra2seq.search.ray_engine import RayEngine, check_usable
+        from gra2seq.search.ray_engine import RayEngine
 
-        check_usable(address)
         return RayEngine(model, address, jobs)
-    if address is not None:
-        raise UserError("--address belongs to --engine ray: give both")
     from gra2seq.search.encode import LocalEngine
 
     return LocalEngine(model, jobs)

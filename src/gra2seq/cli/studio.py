@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gra2seq.cli.common import ModelFolder, app, say
+from gra2seq.cli.common import Device, ModelFolder, Precision, app, say
 
 
 @app.command()
@@ -17,9 +17,13 @@ def studio(
         str | None,
         typer.Option(help="Drawings that Find and Guess compare with: a store, file or folder. Default: doodles."),
     ] = None,
+    device: Device = "cpu",
+    precision: Precision = "32-true",
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
 ) -> None:
     """A page to draw on: heal, finish, see why, morph, find."""
+    from gra2seq.healing.model_source import ModelSource
     from gra2seq.studio.server import serve
 
-    serve(port=port, model=model, gallery=gallery, browser=not no_browser, report=say.print)
+    source = ModelSource(model, device, precision)
+    serve(port=port, model=source, gallery=gallery, browser=not no_browser, report=say.print)

@@ -90,7 +90,7 @@ def models(
 def bench(
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Parts: encoder, preparation, training, systems, drawing, retrieval, growth."),
+        typer.Option(help="encoder, preparation, training, systems, drawing, healing, retrieval, growth, tracing"),
     ] = None,
     source: Annotated[
         str | None, typer.Option("--data", help="Files or store; else real drawings if found, or doodles.")

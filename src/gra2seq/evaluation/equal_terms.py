@@ -16,7 +16,8 @@ from gra2seq.config.presets import PRESETS
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.errors import UserError
-from gra2seq.evaluation.protocol import Progress, Terms
+from gra2seq.evaluation.judging import Progress
+from gra2seq.evaluation.protocol import Terms
 from gra2seq.evaluation.redrawing import drawing_mode
 from gra2seq.models.model_files import CONFIG
 from gra2seq.models.registry import check_model

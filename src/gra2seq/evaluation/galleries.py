@@ -9,7 +9,8 @@ import numpy as np
 
 from gra2seq.data.datasets import Dataset
 from gra2seq.evaluation.damage_kinds import DamageKind
-from gra2seq.evaluation.protocol import Progress, Terms, check, split_of, stored_noise
+from gra2seq.evaluation.judging import Progress
+from gra2seq.evaluation.protocol import Terms, check, split_of, stored_noise
 from gra2seq.evaluation.redrawing import is_empty, redrawn
 from gra2seq.evaluation.sheet import write_sheet
 from gra2seq.model import Model

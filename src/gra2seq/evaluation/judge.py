@@ -38,7 +38,7 @@ class Judge:
         return torch.cat(found).numpy()
 
 
-def load_judge(path: str | Path) -> Judge:
+def load_judge(path: str | Path, device: str = "cpu") -> Judge:
     """From the folder of a run of `model: sketch-a-net`, or by the name of one in the package, such as `open8`."""
     folder = Path(path)
     if not folder.exists() and (JUDGES / folder).is_dir():
@@ -47,4 +47,4 @@ def load_judge(path: str | Path) -> Judge:
     if config.model.name != CLASSIFIER:
         raise UserError(f"{path} holds {config.model.name}, not a judge: train one with `model: {CLASSIFIER}`")
     network = load_network(folder / WEIGHTS, lambda: SketchANet(len(categories)))
-    return Judge(network, preparation_of(config, scale_of(folder), categories))
+    return Judge(network.to(device), preparation_of(config, scale_of(folder), categories))

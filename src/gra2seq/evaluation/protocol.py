@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,31 +19,26 @@ import numpy as np
 
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
-from gra2seq.drawing.from_codes import STREAM
 from gra2seq.errors import UserError
 from gra2seq.evaluation.damage_kinds import DamageKind, damage_kinds
-from gra2seq.evaluation.healing import REGION, next_of_category, region_figures, region_row
+from gra2seq.evaluation.healing import region_row
 from gra2seq.evaluation.judge import Judge
+from gra2seq.evaluation.judging import Judging, Progress, Split, judge_drawings, judge_originals
 from gra2seq.evaluation.kept import Judged, Originals, fingerprint
 from gra2seq.evaluation.recognition import Recognition, recognition
-from gra2seq.evaluation.redrawing import drawings, is_empty, used_drawing
+from gra2seq.evaluation.redrawing import used_drawing
 from gra2seq.evaluation.retrieval import ranks
 from gra2seq.evaluation.tables import FORMATS
+from gra2seq.healing.ray_map import Map, local_map
 from gra2seq.model import Model
-from gra2seq.sketch.damage import Damage
-from gra2seq.sketch.distance import chamfer
 from gra2seq.sketch.masking import MaskNoise
 from gra2seq.sketch.region import Flags
-from gra2seq.sketch.strokes import Doubles, Floats, Ints, Sketch
+from gra2seq.sketch.strokes import Doubles, Ints
 from gra2seq.system.atomic_files import atomic_write
 
 KS = (1, 10, 50)
 DIRECTIONS = ("redrawn", "original")  # who asks: the drawing for its original (METHOD), or the other way round
 MASK_SEED, MASK_VERSION = 2023, 3  # of the random numbers of a benchmark, and of how they are made
-BATCH = 256
-UNKNOWN = -1  # the judge's category of an empty drawing
-
-Progress = Callable[[str, int, int], None]  # (what, done, total)
 
 
 @dataclass(frozen=True)
@@ -105,16 +99,26 @@ def evaluate(
 
 
 def outcomes(
-    model: Model, dataset: Dataset, terms: Terms, folder: Path | None = None, progress: Progress | None = None
+    model: Model,
+    dataset: Dataset,
+    terms: Terms,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+    engine: Map = local_map,
 ) -> Iterator[Outcome]:
-    """As `evaluate`, sketch by sketch: for each kind of damage and seed what became of every one."""
+    """As `evaluate`, sketch by sketch: for each kind of damage and seed what became of every one.
+
+    `engine` says where parts of the split are judged; the outcome is the same.
+    """
     indices = split_of(dataset, terms.split)
     check(model, dataset, terms)
     noise = stored_noise(dataset, terms.split, len(indices)).numbers
-    judging = _Judging(model, dataset, indices, terms, noise, progress)
+    split = Split(dataset, indices, noise)
+    judging = Judging(model, terms.judge, dataset.categories, terms.samples)
+    report = progress or (lambda *_: None)
     key = fingerprint(model, terms.judge, dataset, terms.split) if folder else ""
     kept = folder / f"originals-{key}.safetensors" if folder else None
-    originals = (Originals.load(kept) if kept else None) or judging.originals()
+    originals = (Originals.load(kept) if kept else None) or judge_originals(judging, split, engine, report)
     if kept:
         originals.save(kept)
     actual = np.array([dataset.categories.index(dataset.store[int(i)].category) for i in indices])
@@ -124,7 +128,7 @@ def outcomes(
             kept = folder / f"{kind.file}-seed-{seed}{of}-{key}.safetensors" if folder else None
             judged = Judged.load(kept) if kept else None
             if judged is None:
-                judged = judging.judged(kind, seed)
+                judged = judge_drawings(judging, split, kind, seed, engine, report)
                 if kept:
                     judged.save(kept)
             pair = (judged.codes, originals.codes)
@@ -174,90 +178,20 @@ def row_of(name: str, model: Model, dataset: Dataset, terms: Terms, outcome: Out
     }
 
 
-class _Judging:
-    """A split on its way through a model and a judge."""
-
-    def __init__(
-        self,
-        model: Model,
-        dataset: Dataset,
-        indices: Indices,
-        terms: Terms,
-        noise: Floats,
-        progress: Progress | None,
-    ) -> None:
-        self.model, self.dataset, self.indices, self.noise = model, dataset, indices, noise
-        self.judge, self.samples = terms.judge, terms.samples
-        self.others = next_of_category(dataset.store.category_index[indices])
-        self.progress = progress or (lambda *_: None)
-
-    def originals(self) -> Originals:
-        """Codes of the intact sketches, and what the judge says of them: its own accuracy is the ceiling of Rec."""
-        codes, categories = [], []
-        for start, sketches in self._batches(BATCH):
-            codes.append(_finite(self.model.encode(sketches), start))
-            categories.append(self._classify(sketches))
-            self.progress("originals", start + len(sketches), len(self.indices))
-        return Originals(np.concatenate(codes), np.concatenate(categories))
-
-    def judged(self, kind: DamageKind, seed: int) -> Judged:
-        """Draw, encode again, recognise and compare, part by part: memory stays flat."""
-        what, parts = f"{kind}, seed {seed}", list[Judged]()
-        for start, sketches in self._batches(STREAM):
-            report = partial(self._report, f"{what}: drawn", start)
-            numbers = start + np.arange(len(sketches))
-            damages = [kind.damage(sketch, self.noise[n]) for n, sketch in zip(numbers, sketches, strict=True)]
-            made = drawings(self.model, damages, kind, seed, numbers, self.samples, report)
-            drawn = [own[0] for own in made]
-            region = self._region(kind, sketches, damages, made, numbers)
-            for first in range(0, len(drawn), BATCH):
-                part = slice(first, min(first + BATCH, len(drawn)))
-                empty = np.array([is_empty(sketch) for sketch in drawn[part]])
-                categories = np.where(empty, UNKNOWN, self._classify(drawn[part]))
-                distance = chamfer(drawn[part], sketches[part])
-                parts.append(Judged(self.model.encode(drawn[part]), empty, categories, distance, region[part]))
-                self.progress(f"{what}: judged", start + part.stop, len(self.indices))
-        return Judged(*(np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])))
-
-    def _region(
-        self,
-        kind: DamageKind,
-        sketches: Sequence[Sketch],
-        damages: Sequence[Damage | None],
-        made: Sequence[Sequence[Sketch]],
-        numbers: Ints,
-    ) -> Doubles:
-        """(n, len(REGION)) how well lost regions were healed; NaN where the visible lines do not stay."""
-        found = np.full((len(sketches), len(REGION)), np.nan)
-        if not kind or kind.complete or not used_drawing(self.model.drawing, kind).keep_lines:
-            return found
-        for place, (sketch, damage, own) in enumerate(zip(sketches, damages, made, strict=True)):
-            if damage is not None and damage.lost:
-                other = self.dataset.store[int(self.indices[self.others[numbers[place]]])]
-                found[place] = region_figures(sketch, damage, own, other)
-        return found
-
-    def _report(self, what: str, start: int, done: int, _total: int) -> None:
-        self.progress(what, start + done, len(self.indices))
-
-    def _batches(self, size: int) -> Iterator[tuple[int, list[Sketch]]]:
-        for start in range(0, len(self.indices), size):
-            yield start, [self.dataset.store[int(index)] for index in self.indices[start : start + size]]
-
-    def _classify(self, sketches: Sequence[Sketch]) -> Ints:
-        """The judge's categories, as numbers of the data's."""
-        if self.judge is None:
-            return np.full(len(sketches), UNKNOWN)
-        to_data = np.array([self.dataset.categories.index(category) for category in self.judge.categories])
-        categories: Ints = to_data[self.judge.classify(sketches)]
-        return categories
-
-
 def write_tables(rows: Sequence[dict[str, Any]], folder: Path, name: str) -> None:
     """The rows as CSV, JSON, Markdown and LaTeX."""
     for suffix, text in FORMATS.items():
         with atomic_write(folder / f"{name}{suffix}") as temporary:
             temporary.write_text(text(rows))
+
+
+def file_stem(data: str, terms: Terms, changes: dict[str, Any]) -> str:
+    """Name of the files of an evaluation: other data, damage or ways of drawing have files of their own."""
+    words = [data, terms.split, *([] if terms.direction == "redrawn" else ["original-queries"])]
+    words += ["squares"] if terms.squares else []
+    words += ["completions"] if terms.completions else []
+    words += [f"samples-{terms.samples}"] if terms.samples > 1 else []
+    return "-".join([*words, *(f"{name}-{value}" for name, value in changes.items())])
 
 
 def stored_noise(dataset: Dataset, split: str, count: int) -> MaskNoise:
@@ -314,13 +248,3 @@ def _few(names: Sequence[str], most: int = 10) -> str:
     return ", ".join(name or "drawings without a category" for name in names[:most]) + (
         f" and {len(names) - most} more" if len(names) > most else ""
     )
-
-
-def _finite(codes: Floats, first: int) -> Floats:
-    wrong = np.flatnonzero(~np.isfinite(codes).all(axis=1))
-    if len(wrong):
-        raise UserError(
-            f"the code of sketch {first + wrong[0]} of the split holds NaN or infinite numbers: the model has "
-            "diverged; take an earlier checkpoint or train again with a lower learning rate"
-        )
-    return codes

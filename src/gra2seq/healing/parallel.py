@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gra2seq.config.extensions import import_modules, imported_modules
 from gra2seq.errors import UserError
+from gra2seq.healing.model_source import ModelSource
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.memory import keep_freed_memory, tune_garbage_collector
 from gra2seq.system.processes import Worker, available_cores, ctrl_c_blocked, start_worker
@@ -39,11 +40,12 @@ class ParallelHealer:
     are the same for all sketches.
     """
 
-    def __init__(self, model: Path | None, sketches: Sequence[Sketch], jobs: int, **options: Any) -> None:
+    def __init__(self, model: ModelSource | Path | None, sketches: Sequence[Sketch], jobs: int, **options: Any) -> None:
         self.options, self.samples = options, options.get("samples", 1)
         self.jobs = min(jobs, len(sketches))
         self.threads = max(available_cores() // max(self.jobs, 1), 1)
-        self.model, self.sketches = model, sketches
+        self.model = model if isinstance(model, ModelSource) else ModelSource(model)
+        self.sketches = sketches
         self.workers: list[Worker] = []
 
     def __enter__(self) -> ParallelHealer:
@@ -125,7 +127,7 @@ class ParallelHealer:
 
 
 def _heal(
-    model: Path | None, threads: int, modules: Sequence[str], options: dict[str, Any], connection: Connection
+    model: ModelSource, threads: int, modules: Sequence[str], options: dict[str, Any], connection: Connection
 ) -> None:
     """A worker: receives its sketches, reports how far it is, then sends all it has healed, or what is wrong."""
     keep_freed_memory()
@@ -135,8 +137,6 @@ def _heal(
     except (EOFError, ConnectionError):  # the command has ended
         return
     import torch
-
-    from gra2seq.folder import load
 
     import_modules(modules)
     torch.set_num_threads(threads)
@@ -150,6 +150,6 @@ def _heal(
 
     with suppress(ConnectionError):  # the command has ended
         try:
-            connection.send(load(model).heal(sketches, progress=progress, **options))
+            connection.send(model.load().heal(sketches, progress=progress, **options))
         except UserError as error:
             connection.send(error)

@@ -53,7 +53,7 @@ class BlockTask:
         if len(wrong):
             raise UserError(
                 f"the code of drawing {numbers[int(wrong[0])]} is not finite as {self.dtype}: "
-                "use --precision float32, or another model if it has diverged"
+                "use --dtype float32, or another model if it has diverged"
             )
         places = [place_of(number, self.drawings.sources) for number in numbers]
         lines = [Key(*place, one.category, one.key).line() for place, one in zip(places, sketches, strict=True)]

@@ -83,6 +83,7 @@ class Header:
     rows: int
     code: int  # numbers a code
     dtype: str
+    precision: str = "32-true"  # of the encoder's products
     chunks: tuple[int, ...] = ()  # CRC-32 of every CHUNK codes
     keys: tuple[int, int] = (0, 0)  # bytes of codes.keys, and their CRC-32
 
@@ -100,7 +101,7 @@ class Header:
             "model": vars(self.model),
             "sources": [source.as_json() for source in self.sources],
             "shard": [self.shard.number, self.shard.of],
-            **{name: getattr(self, name) for name in ("block", "first", "rows", "code", "dtype")},
+            **{name: getattr(self, name) for name in ("block", "first", "rows", "code", "dtype", "precision")},
             "chunks": list(self.chunks),
             "keys": list(self.keys),
         }
@@ -128,9 +129,8 @@ def _header(value: dict[str, Any]) -> Header:
     number, of = map(int, value["shard"])
     size, checksum = map(int, value["keys"])
     chunks = tuple(map(int, value["chunks"]))
-    return Header(
-        model, sources, Shard(number, of), **numbers, dtype=value["dtype"], chunks=chunks, keys=(size, checksum)
-    )
+    types = {"dtype": value["dtype"], "precision": str(value.get("precision", Header.precision))}
+    return Header(model, sources, Shard(number, of), **numbers, **types, chunks=chunks, keys=(size, checksum))
 
 
 def companions(path: Path) -> tuple[Path, Path]:

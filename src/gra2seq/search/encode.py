@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gra2seq.errors import UserError, unknown_name
+from gra2seq.healing.model_source import ModelSource
 from gra2seq.search.block_files import BlockTask
 from gra2seq.search.codes import PRECISIONS, Header, ModelName, Shard
 from gra2seq.search.drawings import Drawings
@@ -40,12 +41,12 @@ class Layout:
     """Which drawings are encoded, in which blocks, and the type of their codes."""
 
     shard: Shard = field(default_factory=Shard)
-    precision: str = "float16"
+    dtype: str = "float16"
     block: int = BLOCK
 
     def __post_init__(self) -> None:
-        if self.precision not in PRECISIONS:
-            raise unknown_name("precision", self.precision, PRECISIONS)
+        if self.dtype not in PRECISIONS:
+            raise unknown_name("dtype", self.dtype, PRECISIONS)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def encode_to_file(
     sources: Sequence[str | Path],
     out: str | Path,
     *,
-    model: str | Path | None = None,
+    model: ModelSource | str | Path | None = None,
     layout: Layout | None = None,
     existing: Existing = Existing.REFUSE,
     engine: Engine | None = None,
@@ -73,12 +74,11 @@ def encode_to_file(
     of several, its number is put into the name (codes-00002-of-00008.npy); the shards in order are the whole. `engine`
     says where the work is done, by default in one process on each core.
     """
-    from gra2seq.folder import load
-
     layout = layout or Layout()
     out = output_file(out, layout.shard)
     check_folder(out.parent)
-    loaded = load(model)
+    source = model if isinstance(model, ModelSource) else ModelSource(model)
+    loaded = source.load()
     drawings = Drawings.open(sources)
     header, blocks = _plan(loaded, drawings, layout)
     work = WorkFolder(out)
@@ -86,13 +86,13 @@ def encode_to_file(
         if work.begin(header, existing):
             progress(header.rows, header.rows)
             return Encoded(out, header, 0)
-        task = BlockTask(drawings, work.path.absolute(), layout.block, layout.precision)
+        task = BlockTask(drawings, work.path.absolute(), layout.block, layout.dtype)
         done = task.done().intersection(blocks)
         missing = [number for number in blocks if number not in done]
         counted = sum(len(task.numbers(number)) for number in done)
         new = header.rows - counted
         progress(counted, header.rows)
-        for number in (engine or LocalEngine(model, loaded=loaded))(task, missing) if missing else ():
+        for number in (engine or LocalEngine(source, loaded=loaded))(task, missing) if missing else ():
             counted += len(task.numbers(number))
             progress(counted, header.rows)
         work.finish(header, task, blocks)
@@ -107,7 +107,8 @@ def _plan(model: Model, drawings: Drawings, layout: Layout) -> tuple[Header, ran
         raise UserError(f"shard {shard.number}/{shard.of} is empty: {len(drawings)} drawings need fewer shards")
     first, last = blocks[0] * size, min((blocks[-1] + 1) * size, len(drawings))
     name, code = ModelName.of(model), model.preparation.code
-    return Header(name, drawings.sources, shard, size, first, last - first, code, layout.precision), blocks
+    rows, types = last - first, (layout.dtype, model.network.precision)
+    return Header(name, drawings.sources, shard, size, first, rows, code, *types), blocks
 
 
 def output_file(out: str | Path, shard: Shard) -> Path:
@@ -124,18 +125,21 @@ def output_file(out: str | Path, shard: Shard) -> Path:
 class LocalEngine:
     """Encodes on this machine: in this process, or in several of one thread each."""
 
-    model: str | Path | None = None
-    jobs: int | None = None  # default: one for each core
+    model: ModelSource | str | Path | None = None
+    jobs: int | None = None  # default: one for each core; on a GPU one
     loaded: Model | None = None  # the model, if it is here already
 
+    @property
+    def source(self) -> ModelSource:
+        return self.model if isinstance(self.model, ModelSource) else ModelSource(self.model)
+
     def __call__(self, task: BlockTask, blocks: Sequence[int]) -> Iterator[int]:
-        jobs = min(self.jobs or available_cores(), len(blocks))
+        most = available_cores() if self.source.device == "cpu" else 1
+        jobs = min(self.jobs or most, len(blocks))
         return self._alone(task, blocks) if jobs == 1 else self._together(task, blocks, jobs)
 
     def _alone(self, task: BlockTask, blocks: Sequence[int]) -> Iterator[int]:
-        from gra2seq.folder import load
-
-        model = self.loaded or load(self.model)
+        model = self.loaded or self.source.load()
         for block in blocks:
             with one_thread():
                 task.encode(model, block)
@@ -148,7 +152,7 @@ class LocalEngine:
         busy: dict[Connection, int] = {}
         try:
             for _ in range(jobs):
-                workers.append(_started(self.model, task))
+                workers.append(_started(self.source, task))
                 busy[workers[-1].connection] = waiting.pop()
                 workers[-1].send(busy[workers[-1].connection])
             by_connection = {worker.connection: worker for worker in workers}
@@ -180,7 +184,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _started(model: str | Path | None, task: BlockTask) -> Worker:
+def _started(model: ModelSource, task: BlockTask) -> Worker:
     try:
         return start_worker(_work, model, task)
     except OSError as error:
@@ -200,19 +204,17 @@ def _answer(worker: Worker) -> int:
     return int(message)
 
 
-def _work(model: str | Path | None, task: BlockTask, connection: Connection) -> None:
+def _work(model: ModelSource, task: BlockTask, connection: Connection) -> None:
     """A worker: receives numbers of blocks, and sends each back when its file is written."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     keep_freed_memory()
     tune_garbage_collector()
     import torch
 
-    from gra2seq.folder import load
-
     torch.set_num_threads(1)
     with suppress(EOFError, ConnectionError):  # the command has ended
         try:
-            loaded = load(model)
+            loaded = model.load()
             while True:
                 block: Any = connection.recv()
                 task.encode(loaded, block)

@@ -130,7 +130,8 @@ def _check_same(out: Path, before: Header, now: Header) -> None:
         "model": "another model",
         "sources": "other drawings",
         "shard": "another shard",
-        "dtype": "another --precision",
+        "dtype": "another --dtype",
+        "precision": "another --precision",
         "block": "another version of gra2seq",
     }
     for name, words in names.items():

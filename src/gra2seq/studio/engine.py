@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gra2seq.errors import UserError
+from gra2seq.healing.model_source import ModelSource
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.simplify import EPSILON, SIDE, rdp_sketch
 from gra2seq.sketch.strokes import Sketch
@@ -72,8 +73,9 @@ class Drawn:
 class Engine:
     """Loads a model and a gallery in the background; `draw` and `look` take jobs once `model` is there."""
 
-    def __init__(self, folder: str | Path | None = None, gallery: str | None = None) -> None:
-        self._folder, self._source = folder, gallery
+    def __init__(self, model: ModelSource | str | Path | None = None, gallery: str | None = None) -> None:
+        self._loads = model if isinstance(model, ModelSource) else ModelSource(model)
+        self._source = gallery
         self._model: Model | None = None
         self.gallery: Gallery | None = None
         self.error = self.gallery_error = ""
@@ -118,9 +120,7 @@ class Engine:
 
     def _load_model(self) -> None:
         if self._model is None:
-            from gra2seq.folder import load  # and with it torch: the page is there before
-
-            model = load(self._folder)
+            model = self._loads.load()  # and with it torch: the page is there before
             model.encode(Sketch(np.zeros((1, 2), np.float32), np.array([1])))  # the first call is slow
             self._model = model
 

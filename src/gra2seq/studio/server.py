@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gra2seq.errors import UserError
+from gra2seq.healing.model_source import ModelSource
 
 if TYPE_CHECKING:
     import uvicorn
@@ -25,7 +26,7 @@ PORT = 8017
 def serve(
     *,
     port: int = PORT,
-    model: str | Path | None = None,
+    model: ModelSource | str | Path | None = None,
     gallery: str | None = None,
     browser: bool = True,
     host: str = HOST,
