@@ -86,6 +86,21 @@ def test_variants_differ_in_one_option_and_are_trained_with_every_seed(ablated):
             assert configs[name] == same
 
 
+def test_other_variants_can_have_fewer_training_seeds(ablated):
+    _, _, chosen, watched = ablated
+    before = watched.steps
+    fewer = ablate(chosen, Terms(masks=[0.0]), train_seeds=2, other_train_seeds=1)
+    trained = {(row["model"], row["train_seed"]) for row in fewer.rows}
+    assert trained == {(name, 0) for name in VARIANTS} | {(FULL, 1), ("random links", 1)}
+    by_variant = {one.variant: one for one in fewer.differences}
+    assert len(by_variant["random links"].by_training) == 2
+    assert len(by_variant["no links"].by_training) == 1
+    assert by_variant["no links"].deviation is None
+    assert watched.steps == before
+    with pytest.raises(UserError, match="the first not fewer"):
+        ablate(chosen, Terms(masks=[0.0]), train_seeds=1, other_train_seeds=2)
+
+
 def test_second_call_trains_nothing(ablated):
     run, found, _, watched = ablated
     before = watched.steps

@@ -195,6 +195,24 @@ def test_judge_of_other_categories_is_refused_before_training(tmp_path, make_jud
     assert not list(tmp_path.iterdir())
 
 
+def test_systems_are_evaluated_on_a_named_part_of_their_data(tmp_path, make_judge):
+    judge = make_judge(("bee", "bus", "flower", "giraffe", "pig"))
+    whole, part = (
+        compare(in_folder(tmp_path), ["sketch-pix2seq"], Terms(masks=[0.0], judge=own, dataset=name))[0]
+        for own, name in ((None, None), (judge, "DS1"))
+    )
+    assert (len(whole.rows[0]["categories"]), whole.rows[0]["rec"]) == (15, None)
+    assert part.rows[0]["categories"] == list(judge.categories)
+    assert part.rows[0]["rec"] is not None
+    assert part.terms != whole.terms
+
+
+def test_evaluation_on_categories_that_are_not_trained_is_refused_before_training(tmp_path):
+    with pytest.raises(UserError, match="DS3 holds car, which is not in the training data, DS1"):
+        compare(in_folder(tmp_path, dataset="DS1"), ["sp-gra2seq"], Terms(dataset="DS3"))
+    assert not list(tmp_path.iterdir())
+
+
 def test_unknown_system_is_refused():
     with pytest.raises(UserError, match="one of sketch-rnn"):
         compare(lambda _: RunConfig(), ["sketch-rn"])

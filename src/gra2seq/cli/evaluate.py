@@ -30,9 +30,8 @@ from gra2seq.cli.common import (
 from gra2seq.errors import UserError
 
 if TYPE_CHECKING:
-    from gra2seq.config import DrawingConfig, RunConfig
+    from gra2seq.config import DrawingConfig
     from gra2seq.data.datasets import Dataset
-    from gra2seq.evaluation.equal_terms import Display
     from gra2seq.evaluation.protocol import Terms
     from gra2seq.healing.ray_map import Map
     from gra2seq.model import Model
@@ -51,8 +50,6 @@ Seeds = Annotated[int, typer.Option(min=1, help="Draw everything so often, with 
 JudgeRun = Annotated[
     Path | None, typer.Option(help="For Rec: run of a sketch-a-net on the same categories, or one by name: open8.")
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="Train so many at once, each on its share of the cores.")]
-Draw = Annotated[str, typer.Option(help="What a drawing sees: its code alone, or the visible ink too (guided).")]
 
 
 @app.command()
@@ -109,7 +106,7 @@ def evaluate(
     model = model.with_drawing(_drawing(model, **changes))
     folder = _evaluation_folder(out, run, fresh)
     masks = mask or ([] if square or complete else Terms.masks)
-    asked = (split, masks, square or (), range(seeds), _judge(judge, device), direction, complete or (), samples)
+    asked = (split, masks, square or (), range(seeds), judge_of(judge, device), direction, complete or (), samples)
     terms = Terms(*asked)
     stem = file_stem(dataset.name, terms, changes)
     rows = _evaluated(model, title, dataset, terms, folder, stem, sheet_size, mapping(engine, address))
@@ -162,131 +159,10 @@ def _evaluation_folder(out: Path | None, run: Path | None, fresh: bool) -> Path 
     return folder
 
 
-def _judge(path: Path | None, device: str = "cpu") -> Any:
+def judge_of(path: Path | None, device: str = "cpu") -> Any:
     from gra2seq.evaluation.judge import load_judge
 
     return load_judge(path, device) if path else None
-
-
-def _display() -> Display:
-    """Progress of trainings and evaluations on the terminal."""
-    from gra2seq.evaluation.equal_terms import Display
-    from gra2seq.training.progress import counting, show, show_all
-
-    return Display(
-        lambda config: show(say.console, config),
-        lambda: show_all(say.console),
-        lambda: counting(say.console),
-        lambda text: say.print(text, style="bold"),
-    )
-
-
-def _terms(mask: list[float] | None, seeds: int, judge: Path | None) -> Terms:
-    from gra2seq.evaluation.protocol import Terms
-
-    return Terms(masks=mask or Terms.masks, seeds=range(seeds), judge=_judge(judge))
-
-
-@app.command()
-def ablate(
-    config: Annotated[Path, typer.Argument(help="A YAML file of configs/.")],
-    changes: Annotated[list[str] | None, typer.Argument(help="name=value …; run=FOLDER holds the runs")] = None,
-    train_seeds: Annotated[int, typer.Option(min=1, help="Train every variant so often, with another seed.")] = 1,
-    mask: Masks = None,
-    seeds: Seeds = 1,
-    judge: JudgeRun = None,
-    draw: Draw = "code",
-    jobs: Jobs = 1,
-    as_json: AsJson = False,
-) -> None:
-    """Links and clustering on against off: the paper's Tables 3 and 4.
-
-    Synonymous links are compared with random ones and none.
-    """
-    from gra2seq.config import read_config
-    from gra2seq.evaluation import ablate as ablation
-    from gra2seq.training.loop import Stopped
-    from gra2seq.training.manifest import rank
-
-    whole = read_config(config, changes or [])
-    terms = _terms(mask, seeds, judge)
-    try:
-        found = ablation.ablate(whole, terms, train_seeds=train_seeds, draw=draw, jobs=jobs, display=_display())
-    except Stopped as stop:
-        say.print(f"{stop} (the same command goes on)")
-        raise typer.Exit(130) from None
-    if rank() != 0:  # of several processes one answers
-        return
-    ablation.write_ablation(found, Path(whole.run))
-    print(json.dumps(ablation.as_json(found), allow_nan=False) if as_json else ablation.in_words(found))
-
-
-@app.command()
-def compare(
-    config: Annotated[Path, typer.Argument(help="A YAML file of configs/: data, preset, budget.")],
-    changes: Annotated[list[str] | None, typer.Argument(help="name=value …; run=FOLDER holds a run a system")] = None,
-    systems: Annotated[list[str] | None, typer.Option(help="--systems sketch-rnn song …; default: all eleven")] = None,
-    mask: Masks = None,
-    seeds: Seeds = 1,
-    judge: JudgeRun = None,
-    draw: Draw = "code",
-    jobs: Jobs = 1,
-    as_json: AsJson = False,
-) -> None:
-    """Train and judge all systems alike: the paper's Tables 1 and 2.
-
-    Our figures stand beside the paper's.
-    """
-    from gra2seq.config import read_config
-    from gra2seq.config.systems import SYSTEMS
-    from gra2seq.evaluation import comparison_files as files
-    from gra2seq.evaluation.compare import compare as run_comparison
-    from gra2seq.training.loop import Stopped
-    from gra2seq.training.manifest import rank
-
-    whole = read_config(config, changes or [])
-    folder = Path(whole.run)
-
-    def config_of(name: str) -> RunConfig:
-        return read_config(config, [*(changes or []), f"model={name}", f"run={folder / name}"])
-
-    try:
-        found = run_comparison(
-            config_of,
-            systems or list(SYSTEMS),
-            _terms(mask, seeds, judge),
-            draw=draw,
-            jobs=jobs,
-            display=_display(),
-            done=lambda found: files.write_comparison(found, folder) if rank() == 0 else None,
-        )
-    except Stopped as stop:
-        say.print(f"{stop} (the same command goes on)")
-        raise typer.Exit(130) from None
-    if rank() != 0:
-        return
-    failed = [one.system for one in found if one.error]
-    found = files.with_earlier(found, folder)
-    print(json.dumps(files.as_json(found), allow_nan=False) if as_json else files.comparison(found))
-    _write_pictures([one.system for one in found if not one.error], whole, draw)
-    if failed:
-        raise typer.Exit(1)
-
-
-def _write_pictures(systems: list[str], whole: RunConfig, draw: str) -> None:
-    """The wall of healed drawings and the learning curves of the systems that are trained."""
-    from gra2seq.evaluation import comparison_files as files
-    from gra2seq.evaluation.equal_terms import dataset_of
-    from gra2seq.evaluation.redrawing import drawing_mode
-    from gra2seq.folder import load
-
-    if not systems:
-        return
-    folder = Path(whole.run)
-    drawing = drawing_mode(whole.drawing, draw)
-    models = {name: load(folder / name).with_drawing(drawing) for name in systems}
-    files.write_wall(models, dataset_of(whole), folder / files.WALL)
-    files.draw_curves({name: folder / name for name in systems}, whole.training.batch, folder / files.CURVES)
 
 
 @app.command()

@@ -16,7 +16,7 @@ import numpy as np
 
 from gra2seq.config import RunConfig
 from gra2seq.errors import UserError
-from gra2seq.evaluation.equal_terms import Display, begun, check_budget, dataset_of
+from gra2seq.evaluation.equal_terms import Display, begun, check_budget, evaluated_dataset
 from gra2seq.evaluation.paper import NO_CLUSTERS, RANDOM_LINKS
 from gra2seq.evaluation.protocol import Outcome, Terms, check_terms, outcomes, row_of, write_tables
 from gra2seq.evaluation.redrawing import drawing_mode
@@ -37,6 +37,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no clustering": {"clusters": 0},
 }
 PAPER_NAMES = {FULL: "SP-gra2seq", "random links": RANDOM_LINKS, "no clustering": NO_CLUSTERS}  # in Tables 3 and 4
+LINKS = (FULL, "random links")  # the pair that tells what synonymous links bring
 SYSTEM = "sp-gra2seq"
 NAME = "ablation"  # of the files with what was found
 RESAMPLES, COVERAGE, BOOTSTRAP_SEED = 10_000, 0.95, 2023
@@ -74,19 +75,22 @@ def ablate(
     terms: Terms | None = None,
     *,
     train_seeds: int = 1,
+    other_train_seeds: int | None = None,
     draw: str = "code",
     jobs: int = 1,
     display: Display | None = None,
 ) -> Ablation:
     """Train every variant with every training seed in a folder of its own below `config.run` (or go on, or reuse).
 
-    Training seeds are `config.seed`, the next, and so on. With several `jobs` so many are trained at once.
+    Training seeds are `config.seed`, the next, and so on: `train_seeds` of them for synonymous and random links,
+    `other_train_seeds` for the other variants (default: as many). With several `jobs` so many are trained at once.
     """
     terms, display = terms or Terms(), display or Display()
-    _check(config, train_seeds)
-    dataset = dataset_of(config)
+    others = train_seeds if other_train_seeds is None else other_train_seeds
+    _check(config, train_seeds, others)
+    dataset = evaluated_dataset(config, terms)
     check_terms(dataset, terms)
-    runs = dict(_runs(config, train_seeds))
+    runs = dict(_runs(config, train_seeds, others))
     for run in runs.values():
         begun(run)  # before hours of training: none has another budget
     if jobs > 1:
@@ -106,22 +110,24 @@ def ablate(
     return found
 
 
-def _check(config: RunConfig, train_seeds: int) -> None:
+def _check(config: RunConfig, train_seeds: int, others: int) -> None:
     if config.model.name != SYSTEM:
         raise UserError(
             f"the ablations are of {SYSTEM}; {config.model.name} has no synonymous links and clusters to lose"
         )
     if config.model.links != "synonymous" or not config.model.clusters:
         raise UserError("the ablations take synonymous links and clusters away one by one: begin with both")
-    if train_seeds < 1:
-        raise UserError(f"train_seeds={train_seeds} must be at least 1")
+    if not 1 <= others <= train_seeds:
+        raise UserError(f"{train_seeds} training seeds, {others} for other variants: 1 or more, the first not fewer")
     check_budget(config)
 
 
-def _runs(config: RunConfig, train_seeds: int) -> Iterator[tuple[tuple[str, int], RunConfig]]:
-    """Every variant with every training seed, the variants of one seed after each other."""
+def _runs(config: RunConfig, train_seeds: int, others: int) -> Iterator[tuple[tuple[str, int], RunConfig]]:
+    """Every variant with its training seeds, the variants of one seed after each other."""
     for seed in range(config.seed, config.seed + train_seeds):
         for variant, changes in VARIANTS.items():
+            if variant not in LINKS and seed >= config.seed + others:
+                continue
             folder = Path(config.run) / variant.replace(",", "").replace(" ", "-") / f"seed-{seed}"
             yield (variant, seed), replace(config, run=str(folder), seed=seed, model=replace(config.model, **changes))
 
@@ -153,7 +159,8 @@ def _differences(key: tuple[str, float, float], by_variant: Mapping[str, list[Do
     full = np.stack(by_variant[FULL])  # (trainings, N)
     for variant in by_variant:
         if variant != FULL:
-            apart = full - np.stack(by_variant[variant])
+            own = np.stack(by_variant[variant])
+            apart = full[: len(own)] - own  # the training seeds that both have
             low, high = paired_interval(apart.mean(axis=0))
             by_training = apart.mean(axis=1).tolist()
             deviation = float(np.std(by_training, ddof=1)) if len(by_training) > 1 else None

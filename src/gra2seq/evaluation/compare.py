@@ -16,7 +16,7 @@ import numpy as np
 from gra2seq.config import RunConfig
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.errors import UserError
-from gra2seq.evaluation.equal_terms import Display, OtherBudget, begun, check_equal, dataset_of, digest
+from gra2seq.evaluation.equal_terms import Display, OtherBudget, begun, check_equal, digest, evaluated_dataset
 from gra2seq.evaluation.protocol import Terms, check_terms, outcomes, row_of
 from gra2seq.evaluation.redrawing import drawing_mode
 from gra2seq.folder import load
@@ -79,7 +79,7 @@ class _Comparison:
         """Train a system, or go on, or reuse it, and judge it."""
         config = self.ready(name)
         run = Path(config.run)
-        dataset = dataset_of(config)
+        dataset = evaluated_dataset(config, self.terms)
         with self.display.training(config) as watch:
             train(config, resume=begun(config), watch=watch)
         if manifest.rank() != 0:  # of several processes one judges
@@ -194,5 +194,5 @@ def _checked(config_of: Callable[[str], RunConfig], systems: Sequence[str], term
             raise
         except UserError:
             pass  # its folder is damaged: this system's failure, reported in its turn
-    check_terms(dataset_of(next(iter(configs.values()))), terms)
+    check_terms(evaluated_dataset(next(iter(configs.values())), terms), terms)
     return configs

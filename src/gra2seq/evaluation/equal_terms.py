@@ -121,7 +121,7 @@ def digest(configs: Mapping[str, RunConfig], terms: Terms, draw: str) -> str:
     An option with its default value does not count, so that new options change no names.
     """
     first = next(iter(configs.values()))
-    dataset = dataset_of(first)
+    dataset = evaluated_dataset(first, terms)
     first = dataclasses.replace(first, drawing=drawing_mode(first.drawing, draw))
     default = _shared(RunConfig())
     shared = {key: value for key, value in _shared(first).items() if value != default.get(key)}
@@ -139,8 +139,16 @@ def digest(configs: Mapping[str, RunConfig], terms: Terms, draw: str) -> str:
     return found.hexdigest()[:16]
 
 
-def dataset_of(config: RunConfig) -> Dataset:
-    return open_dataset(config.data, name=config.dataset or None)
+def evaluated_dataset(config: RunConfig, terms: Terms) -> Dataset:
+    """The data that models are evaluated on: a named set of the terms, or what they are trained on."""
+    trained = open_dataset(config.data, name=config.dataset or None)
+    if terms.dataset is None:
+        return trained
+    found = open_dataset(config.data, name=terms.dataset)
+    unseen = [category for category in found.categories if category not in trained.categories]
+    if unseen:
+        raise UserError(f"{found.name} holds {unseen[0]}, which is not in the training data, {trained.name}")
+    return found
 
 
 def check_budget(config: RunConfig) -> None:

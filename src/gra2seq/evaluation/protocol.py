@@ -53,6 +53,7 @@ class Terms:
     direction: str = "redrawn"
     completions: Sequence[float] = ()  # shares of the points that are handed in
     samples: int = 1  # of each lost region: how much they differ is measured
+    dataset: str | None = None  # named set that trained models are evaluated on; None: the one they are trained on
 
     @property
     def kinds(self) -> list[DamageKind]:
