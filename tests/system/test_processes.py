@@ -16,8 +16,8 @@ def double(number: int, connection: Connection) -> None:
     connection.send(2 * number)
 
 
-@pytest.fixture
-def signals_are_restored():
+@pytest.fixture(autouse=True)
+def _signals_are_restored():
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
@@ -34,14 +34,14 @@ def test_worker_answers_with_and_without_signal_masks(has_masks, monkeypatch):
     assert worker.process.exitcode == 0
 
 
-def test_worker_ignores_ctrl_c_where_signals_cannot_be_masked(monkeypatch, signals_are_restored):
+def test_worker_ignores_ctrl_c_where_signals_cannot_be_masked(monkeypatch):
     monkeypatch.delattr(signal, "pthread_sigmask", raising=False)
     seen = []
     processes._run(lambda: seen.append(signal.getsignal(signal.SIGINT)))
     assert seen == [signal.SIG_IGN]
 
 
-def test_batch_workers_start_without_priorities_and_alarms(monkeypatch, signals_are_restored):
+def test_batch_workers_start_without_priorities_and_alarms(monkeypatch):
     monkeypatch.delattr(os, "nice", raising=False)
     monkeypatch.delattr(signal, "SIGALRM", raising=False)
     threads = schedule.cv2.getNumThreads()

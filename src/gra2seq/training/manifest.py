@@ -1,4 +1,4 @@
-"""What a run was: options, versions, commit, data and seed; enough to repeat it, and to refuse to resume another run."""
+"""What a run was: options, versions, commit, data, seed; enough to repeat it and to refuse to resume another one."""
 
 from __future__ import annotations
 
