@@ -15,19 +15,39 @@ import json
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gra2seq.data.datasets import open_dataset
-from gra2seq.drawing.blend import along_great_circle, along_line
+from gra2seq.drawing.blend import blended
 from gra2seq.folder import load
+from gra2seq.sketch.strokes import Floats
 
-WAYS = {"line": along_line, "great circle": along_great_circle}
+PARALLEL = 1e-4  # sine of the angle below which the great circle is the line
+
+
+def along_great_circle(first: Floats, second: Floats, share: NDArray[np.floating]) -> Floats:
+    """Codes whose direction turns evenly and whose length changes evenly."""
+    lengths = np.linalg.norm(first), np.linalg.norm(second)
+    if min(lengths) == 0:
+        return blended(first, second, share)
+    one, other = first / lengths[0], second / lengths[1]
+    angle = np.arccos(np.clip(one @ other, -1, 1))
+    if np.sin(angle) < PARALLEL:
+        return blended(first, second, share)
+    direction = np.sin((1 - share) * angle)[:, None] * one + np.sin(share * angle)[:, None] * other
+    length = (1 - share) * lengths[0] + share * lengths[1]
+    codes: Floats = (direction / np.sin(angle) * length[:, None]).astype(np.float32)
+    return codes
+
+
+PATHS = {"line": blended, "great circle": along_great_circle}
 
 
 def measure(model: Any, pairs: Any, steps: int) -> dict[str, Any]:
     """Figures of both ways, for pairs of codes (pairs, 2, code)."""
     share = np.linspace(0, 1, steps)
     found: dict[str, Any] = {}
-    for name, way in WAYS.items():
+    for name, way in PATHS.items():
         codes = np.concatenate([way(first, second, share) for first, second in pairs])
         drawn = model.draw(codes, first=np.zeros(len(codes), np.int64), best_of=1)
         back = model.encode(drawn).reshape(len(pairs), steps, -1).astype(np.float64)
@@ -37,7 +57,7 @@ def measure(model: Any, pairs: Any, steps: int) -> dict[str, Any]:
             "largest_step": size.max(axis=1) / size.mean(axis=1),
             "detour": size.sum(axis=1) / np.linalg.norm(back[:, -1] - back[:, 0], axis=1),
         }
-    line, circle = (found[name]["unevenness"] for name in WAYS)
+    line, circle = (found[name]["unevenness"] for name in PATHS)
     better = {"line": (line < circle).mean(), "great circle": (circle < line).mean()}
     return {
         name: {key: round(float(each.mean()), 4) for key, each in one.items()}

@@ -72,12 +72,12 @@ def test_encoder_difference_is_that_of_rounding():
 def test_chosen_parts_are_measured(monkeypatch):
     monkeypatch.setattr(bench, "peak_gflops", lambda: 1.0)
     messages = []
-    found = bench.measure("doodles:200", only=("preparation",), say=messages.append)
+    found = bench.measure("doodles:200", only=("preparation",), report=messages.append)
     assert found["preparation"]["sketches_per_second"] > 0
     assert not {"encoder", "training", "growth"} & found.keys()
     assert any(text.startswith("preparation: ") for text in messages)
-    with pytest.raises(UserError, match="unknown part 'speed'"):
-        bench.measure("doodles:200", only=("speed",), say=messages.append)
+    with pytest.raises(UserError, match="there is no part 'speed'"):
+        bench.measure("doodles:200", only=("speed",), report=messages.append)
 
 
 def test_growth_prepares_and_encodes_all_sketches(monkeypatch):

@@ -254,7 +254,7 @@ def test_bad_words(call, tmp_path, tiny_run, cat):
         (["graph", cat, *model, "--links", "best", "-o", tmp_path / "g.png"], "synonymous"),
         (["graph", cat, *model, "-o", tmp_path / "g.bmp"], ".png, .svg, .pdf"),
         (["train", tmp_path / "none.yaml"], "cannot read"),
-        (["bench", "--only", "everything"], "unknown part"),
+        (["bench", "--only", "everything"], "there is no part"),
         (["data", "download", "DS9"], "DS9"),
     ]
     for words, expected in cases:
@@ -344,7 +344,7 @@ def test_compare_with_an_unknown_system(call, tmp_path):
     config.write_text(CONFIG)
     code, _, err = call("compare", config, f"run={tmp_path / 'all'}", "--systems", "sketchrnn")
     assert code == 2
-    assert "one of sketch-rnn" in err
+    assert "did you mean sketch-rnn" in err
     assert not (tmp_path / "all").exists()
 
 

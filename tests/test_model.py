@@ -330,7 +330,7 @@ def test_graph_is_in_the_units_of_the_drawing():
     assert graph.clusters is not None
     other = model.graph(sketch, "temporal")
     assert (np.abs(np.subtract(*np.nonzero(other.adjacency))) <= 2).all(), "each patch and its neighbours in time"
-    with pytest.raises(UserError, match="unknown links"):
+    with pytest.raises(UserError, match="there is no link rule"):
         model.graph(sketch, "telepathic")
 
 

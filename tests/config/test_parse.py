@@ -67,7 +67,7 @@ def test_configurations_survive_json(preset):
     ("values", "words"),
     [
         ({"hiden": 3}, "did you mean 'hidden'"),
-        ({"preset": "big"}, "unknown preset 'big': one of paper"),
+        ({"preset": "big"}, "there is no preset 'big': known: package, paper"),
         ({"seed": 1.5}, "whole number"),
         ({"seed": -1}, "seed=-1 must be at least 0"),
         ({"batch": "many"}, "whole number"),
@@ -113,7 +113,7 @@ def test_configurations_survive_json(preset):
         ({"jitter": 256}, "at most 255"),
         ({"side": 80, "pen": 80}, "pen=80 is as thick as the canvas of side=80"),
         ({"run": ""}, "run is empty"),
-        ({"preset": [1]}, "unknown preset"),
+        ({"preset": [1]}, "there is no preset"),
         ({"best_of": 0}, "best_of=0 must be at least 1"),
         ({"candidates": 65}, "candidates=65 must be at most 64"),
         ({"temperature": -1}, "temperature=-1.0 must be at least 0"),
@@ -177,7 +177,7 @@ def test_bad_files_and_changes(tmp_path):
     assert "~" not in read_config(tmp_path / "ok.yaml", ["run=~/x"]).run
     with pytest.raises(UserError, match="name=value"):
         read_config(tmp_path / "ok.yaml", ["seed"])
-    with pytest.raises(UserError, match="unknown section 'modell'"):
+    with pytest.raises(UserError, match="there is no section 'modell': did you mean model"):
         read_config(tmp_path / "ok.yaml", ["modell.hidden=3"])
     with pytest.raises(UserError, match="did you mean 'links'"):
         read_config(tmp_path / "ok.yaml", ["link=random"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from gra2seq.data.batches import check_points, generator, prepare, prepare_training
+from gra2seq.data.batches import generator, prepare, prepare_training
 from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.data.training_damage import DamageSpec
@@ -311,9 +311,3 @@ def test_labels_count_through_the_categories():
     preparation = replace(PREPARATION, categories=("bus", SKETCHES[0].category))
     labels = prepare_training(SKETCHES, preparation, SEEDS).labels.tolist()
     assert labels == [{"bus": 0, SKETCHES[0].category: 1}.get(sketch.category, -1) for sketch in SKETCHES]
-
-
-def test_too_many_points_are_refused():
-    check_points(SKETCHES[0], len(SKETCHES[0]))
-    with pytest.raises(UserError, match="simplify it or raise max_points"):
-        check_points(SKETCHES[0], len(SKETCHES[0]) - 1)

@@ -17,7 +17,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from gra2seq.cli import app, several
+from gra2seq.cli import app, spread_values
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.formats.registry import FORMATS
 from gra2seq.models.registry import MODELS
@@ -98,7 +98,7 @@ def run_command(line: str) -> None:
     assert name == "gra2seq", f"only gra2seq commands are run: {line}"
     if words[0] in TRAININGS:
         words.append("workers=0")  # a process is not forked safely beside the threads of other tests
-    result = CliRunner().invoke(app, several(words), catch_exceptions=False)
+    result = CliRunner().invoke(app, spread_values(words), catch_exceptions=False)
     assert result.exit_code == 0, f"{line}\n{result.output}"
 
 

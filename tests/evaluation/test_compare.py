@@ -41,8 +41,8 @@ def in_folder(folder, **changes):
     return lambda name: config(name, folder / name, **changes)
 
 
-def watched(watch):
-    return Display(lambda _config: nullcontext(watch))
+def watched(on_step):
+    return Display(lambda _config: nullcontext(on_step))
 
 
 def test_all_systems_are_trained_and_judged_alike(compared):
@@ -137,11 +137,11 @@ def test_stopped_comparison_goes_on_where_it_was(tmp_path):
         pass
 
     def stop(chosen):
-        def watch(report):
+        def on_step(report):
             if chosen.model.name == "sketch-lattice" and report.step == 2:
                 raise Asked
 
-        return nullcontext(watch)
+        return nullcontext(on_step)
 
     names, chosen = ["sketch-pix2seq", "sketch-lattice"], in_folder(tmp_path, training={"save_every": 1})
     with pytest.raises(Asked):
@@ -214,7 +214,7 @@ def test_evaluation_on_categories_that_are_not_trained_is_refused_before_trainin
 
 
 def test_unknown_system_is_refused():
-    with pytest.raises(UserError, match="one of sketch-rnn"):
+    with pytest.raises(UserError, match=r"there is no system .*did you mean sketch-rnn"):
         compare(lambda _: RunConfig(), ["sketch-rn"])
 
 
@@ -256,11 +256,11 @@ def test_signal_ends_the_command_with_130_and_the_same_command_goes_on(tmp_path,
     real = comparing.train
 
     def train_until(chosen, **more):
-        def watch(report):
+        def on_step(report):
             if report.step == 2:
                 signal.raise_signal(signal.SIGTERM)
 
-        return real(chosen, **{**more, "watch": watch})
+        return real(chosen, **{**more, "on_step": on_step})
 
     for way, code in ((train_until, 130), (real, 0)):
         monkeypatch.setattr(comparing, "train", way)

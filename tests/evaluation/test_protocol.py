@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import gra2seq
-from gra2seq.cli import several
+from gra2seq.cli import spread_values
 from gra2seq.cli.common import model_or_fresh
 from gra2seq.config import DrawingConfig
 from gra2seq.data.datasets import open_dataset
@@ -288,7 +288,7 @@ def test_untrained_model_has_the_configuration_of_the_run(tiny_run):
 
 def test_several_values_may_follow_one_option():
     words = ["evaluate", "r", "--data", "a", "b", "--mask", "0", "0.1", "-o", "x", "--json"]
-    assert several(words) == [
+    assert spread_values(words) == [
         *("evaluate", "r", "--data", "a", "--data", "b", "--mask", "0", "--mask", "0.1", "-o", "x", "--json")
     ]
     for line in (
@@ -296,7 +296,7 @@ def test_several_values_may_follow_one_option():
         ["--square", "0.2", "0.4", "RUN"],
         ["--systems", "song", "sketch-rnn", "clip=norm"],
     ):
-        spread_out = several(line)
+        spread_out = spread_values(line)
         assert spread_out == [line[0], line[1], line[0], line[2], line[3]], "the last is an argument again"
 
 

@@ -127,15 +127,15 @@ def test_top_10_counts_ten_codes():
 
 SEARCH_AND_MEASURE = """
 import numpy as np
-from gra2seq.bench import most_memory
+from gra2seq.bench import peak_memory
 from gra2seq.evaluation.retrieval import retrieval
 random = np.random.default_rng(0)
 gallery = random.standard_normal((10_000, 32), np.float32)
 queries = gallery + 0.3 * random.standard_normal(gallery.shape, np.float32)
 retrieval(queries[:64], gallery[:64])
-before = most_memory()
+before = peak_memory()
 retrieval(queries, gallery)
-print(most_memory() - before)
+print(peak_memory() - before)
 """
 
 

@@ -234,7 +234,7 @@ def test_missing_labels_unknown_rules_and_diverged_models_are_errors(model):
         synonyms(model, [SKETCHES[0], bare])
     with pytest.raises(UserError, match="no part labels"):
         patch_parts(bare, centres_of(bare), CANVAS)
-    with pytest.raises(UserError, match="unknown links 'magic'"):
+    with pytest.raises(UserError, match="there is no link rule 'magic'"):
         synonyms(model, SKETCHES, ("magic",))
     with pytest.raises(UserError, match="no sketch"):
         synonyms(model, [])

@@ -287,7 +287,7 @@ def test_impossible_calls_are_refused():
         model.draw(np.zeros((1, 16)), temperature=-1)
     with pytest.raises(UserError, match="between 0 and 1"):
         model.heal(SKETCHES, mask_prob=1.5)
-    with pytest.raises(UserError, match="unknown model"):
+    with pytest.raises(UserError, match="there is no model"):
         build(tiny("sketch-rn").model)
     with pytest.raises(UserError, match="samples=0"):
         model.heal(SKETCHES, samples=0)

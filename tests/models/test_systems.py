@@ -89,9 +89,9 @@ def test_painters_paint_the_intact_drawing(name):
         ({"model": "sketch-lattice", "links": "synonymous"}, "within-reach"),
         ({"model": "sketch-lattice", "rounds": 2}, "graphs of patches"),
         ({"model": "song", "rounds": 2}, "graphs of patches"),
-        ({"links": "best"}, "unknown links 'best'"),
+        ({"links": "best"}, "there is no link rule 'best'"),
         ({"model": "sketch-a-net"}, "is a judge and draws nothing"),
-        ({"model": "sketch-rn"}, "unknown model 'sketch-rn': one of sketch-rnn"),
+        ({"model": "sketch-rn"}, "there is no model 'sketch-rn': did you mean sketch-rnn"),
     ],
 )
 def test_impossible_systems_are_refused(values, words):

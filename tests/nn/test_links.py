@@ -195,7 +195,7 @@ def test_within_reach_by_hand():
 
 def test_links_are_found_by_name_and_own_ones_can_be_registered(monkeypatch):
     monkeypatch.setattr("gra2seq.nn.links.LINKS", dict(LINKS))
-    with pytest.raises(UserError, match="unknown links 'best': one of synonymous"):
+    with pytest.raises(UserError, match="there is no link rule 'best': known: drawing-order"):
         link_rule("best")
     register_links("best", synonymous)
     assert link_rule("best") is synonymous

@@ -10,7 +10,7 @@ from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.sketch import distance as module
 from gra2seq.sketch.damage import lose, mask
-from gra2seq.sketch.distance import MOST, SPACING, chamfer, distance_to_visible, line_points, visible_points
+from gra2seq.sketch.distance import MAX_STEPS, SPACING, chamfer, distance_to_visible, line_points, visible_points
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import BOX, Sketch
 
@@ -30,7 +30,7 @@ def slow_points(drawing, frame=None):
         for stroke in drawing.strokes
     ]
     lengths = [sum(math.dist(a, b) for a, b in pairwise(s)) for s in strokes]
-    spacing = max(SPACING, sum(lengths) / MOST)
+    spacing = max(SPACING, sum(lengths) / MAX_STEPS)
     found = []
     for stroke, length in zip(strokes, lengths, strict=True):
         steps = math.ceil(length / spacing - 1e-6)
@@ -113,7 +113,7 @@ def test_moves_of_the_lifted_pen_do_not_count():
 
 def test_a_scribble_has_a_bounded_number_of_points():
     random = np.random.default_rng(0)
-    assert len(line_points(sketch(random.random((5000, 2))))) <= MOST + 1
+    assert len(line_points(sketch(random.random((5000, 2))))) <= MAX_STEPS + 1
 
 
 def test_distance_does_not_depend_on_batch_or_block_size(monkeypatch):

@@ -42,7 +42,7 @@ def test_damaged_last_checkpoint_falls_back_to_the_one_before_it(tmp_path, damag
         last.unlink()
     notes = []
     go_on = quick(run=str(folder), **GOAL)
-    train(go_on, resume=True, watch=lambda report: notes.append(report.note))
+    train(go_on, resume=True, on_step=lambda report: notes.append(report.note))
     [note] = filter(None, notes)
     assert "last.safetensors" in note
     assert note.endswith("going on from the checkpoint before it, of step 4")

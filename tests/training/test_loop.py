@@ -121,7 +121,7 @@ def test_begins_with_the_weights_of_another_run(tmp_path):
     first = run(tmp_path / "first", model="gra2seq-plus", node_position="none", max_steps=20)
     notes = []
     chosen = {"run": str(tmp_path / "on"), "start": str(first), "model": "gra2seq-plus", "node_position": "canvas"}
-    train(quick(**chosen, max_steps=1), watch=lambda report: notes.append(report.note))
+    train(quick(**chosen, max_steps=1), on_step=lambda report: notes.append(report.note))
     weight = "encoder.synonyms.graph.position.weight"
     assert notes[0] == f"begins with the weights of {first}; new: {weight}"
     begun, fresh = losses(tmp_path / "on")[0]["loss"], losses(first)[0]["loss"]
@@ -136,7 +136,7 @@ def test_begins_with_the_weights_of_another_run(tmp_path):
     packed = pack(tmp_path / "on", tmp_path / "packed")
     assert str(tmp_path) not in (packed / "config.json").read_text()
     alike = {**chosen, "run": str(tmp_path / "alike"), "start": str(packed), "node_position": "none"}
-    train(quick(**alike, max_steps=1), watch=lambda report: notes.append(report.note))
+    train(quick(**alike, max_steps=1), on_step=lambda report: notes.append(report.note))
     assert f"begins with the weights of {packed}; unused: {weight}" in notes
     assert losses(tmp_path / "alike")[0]["loss"] < fresh - 1, "a packed model, in 16 bits, will do"
 
@@ -219,7 +219,7 @@ def test_a_finished_run_says_which_limit_ended_it(tmp_path):
         chosen = {"run": str(tmp_path / name), "validate_every": 1, "learning_rate": 1e-12, name: limit}
         train(quick(**chosen))
         notes = []
-        train(quick(**chosen), resume=True, watch=lambda report, notes=notes: notes.append(report.note))
+        train(quick(**chosen), resume=True, on_step=lambda report, notes=notes: notes.append(report.note))
         assert notes[-1].endswith(f"({name}={limit:g})")
 
 
@@ -227,11 +227,11 @@ def test_few_sketches_are_repeated_and_reported(tmp_path):
     notes = []
     chosen = {"max_steps": 1, "validate_every": 1}
     few = quick(**chosen, data="doodles:15", run=str(tmp_path / "few"))
-    train(few, watch=lambda report: notes.append(report.note))
+    train(few, on_step=lambda report: notes.append(report.note))
     assert "15 sketches do not fill a batch of 16: they are repeated" in notes
     notes.clear()
     enough = quick(**chosen, data="doodles:16", run=str(tmp_path / "enough"))
-    train(enough, watch=lambda report: notes.append(report.note))
+    train(enough, on_step=lambda report: notes.append(report.note))
     assert notes == [""]
 
 
@@ -242,7 +242,7 @@ def test_stopped_beyond_what_is_now_its_end_it_is_validated_and_finished(tmp_pat
 
     chosen = {"run": str(tmp_path), "validate_every": 9, "average": 0.9}
     with pytest.raises(Stopped):
-        train(quick(**chosen, max_steps=9), watch=stop)
+        train(quick(**chosen, max_steps=9), on_step=stop)
     done = len(read_metrics(tmp_path))
     assert not (tmp_path / "model.safetensors").exists()
     train(quick(**chosen, max_steps=3), resume=True)

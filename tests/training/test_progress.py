@@ -20,16 +20,16 @@ def printed(terminal, tell):
 
 
 def one(console):
-    with show(console, config_of(max_steps=10)) as watch:
-        watch(REPORT)
-        watch(NOTE)
+    with show(console, config_of(max_steps=10)) as on_step:
+        on_step(REPORT)
+        on_step(NOTE)
 
 
 def two(console):
-    with show_all(console) as watch:
+    with show_all(console) as on_step:
         for name in ("song", "sketch-rnn"):
-            watch(name, REPORT)
-        watch("song", NOTE)
+            on_step(name, REPORT)
+        on_step("song", NOTE)
 
 
 def test_lines_say_step_loss_rate_and_time_left():

@@ -68,14 +68,14 @@ def test_resume_after_a_signal_gives_the_same_losses(tmp_path, number):
     whole = run(tmp_path / "whole", max_steps=9)
     asked = []
 
-    def watch(report):
+    def on_step(report):
         if report.step == 4 and not asked:
             asked.append(1)
             signal.raise_signal(number)
 
     handler = signal.getsignal(number)
     with pytest.raises(Stopped, match="--resume"):
-        train(quick(run=str(tmp_path / "parts"), max_steps=9), watch=watch)
+        train(quick(run=str(tmp_path / "parts"), max_steps=9), on_step=on_step)
     assert signal.getsignal(number) is handler
     train(quick(run=str(tmp_path / "parts"), max_steps=9), resume=True)
     assert losses(whole) == losses(tmp_path / "parts")

@@ -48,14 +48,14 @@ def test_one_that_fails_and_one_that_is_killed_hurt_no_other(tmp_path):
     fails = Planned(config_of(**{**TINY, "data": str(tmp_path / "nothing"), "run": str(tmp_path / "fails")}))
     killed = Planned(config_of(**{**LONG, "workers": 1, "run": str(tmp_path / "killed")}))
 
-    def watch(name, report):
+    def on_step(name, report):
         if report.note:
             notes.append((name, report.note))
         if name == "killed":
             for child in multiprocessing.active_children():
                 child.kill()
 
-    failed = side_by_side({"fails": fails, "killed": killed, **chosen}, 1, watch)
+    failed = side_by_side({"fails": fails, "killed": killed, **chosen}, 1, on_step)
     assert set(failed) == {"fails", "killed"}
     assert "nothing" in failed["fails"]
     assert failed["killed"] == "its process ended with signal 9 (SIGKILL)"
@@ -66,13 +66,13 @@ def test_one_that_fails_and_one_that_is_killed_hurt_no_other(tmp_path):
 def test_single_stopped_training_is_reported_as_stopped(tmp_path):
     told = []
 
-    def watch(_name, report):
+    def on_step(_name, report):
         if not report.note and not told:  # once: what comes after its checkpoint ends it at once
             told.extend(multiprocessing.active_children())
             told[0].terminate()
 
     plan = Planned(config_of(**LONG, run=str(tmp_path / "run")))
-    assert "stopped" in side_by_side({"one": plan}, 1, watch)["one"]
+    assert "stopped" in side_by_side({"one": plan}, 1, on_step)["one"]
     assert (tmp_path / "run" / "last.safetensors").exists()
 
 
@@ -82,7 +82,7 @@ from gra2seq.config import parse_config
 from gra2seq.training.loop import Stopped
 from gra2seq.training.side_by_side import Planned, side_by_side
 
-def watch(name, report):
+def on_step(name, report):
     print(name, *(child.pid for child in multiprocessing.active_children()), flush=True)
 
 def plan(name):
@@ -90,7 +90,7 @@ def plan(name):
 
 if __name__ == "__main__":
     try:
-        side_by_side({{name: plan(name) for name in "ab"}}, 2, watch)
+        side_by_side({{name: plan(name) for name in "ab"}}, 2, on_step)
     except Stopped:
         print("stopped", flush=True)
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from gra2seq.data.doodles import doodles
 from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.data.store_writer import write_store
 from gra2seq.data.views import PatchView, Seen
-from gra2seq.errors import UserError
+from gra2seq.errors import UserError, unknown_name
 from gra2seq.evaluation.retrieval import ranks
 from gra2seq.folder import untrained
 from gra2seq.formats.files import write
@@ -50,22 +49,22 @@ STEPS = {"paper": 8, "small": 24, "systems": 8}  # timed training steps, after t
 HEALED = 1_000  # drawings, by the command line
 CODES = 100_000  # of a gallery that is searched
 
-Say = Callable[[str], None]
+Print = Callable[[str], None]
 
 
-def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[str, Any]:
+def measure(source: str | None, *, only: Sequence[str] = (), report: Print) -> dict[str, Any]:
     """All parts, or those of `only`; each ratio comes from one run."""
     from gra2seq.bench import tracing
 
     unknown = [name for name in only if name not in PARTS]
     if unknown:
-        raise UserError(f"unknown part {unknown[0]!r}: one of {', '.join(PARTS)}")
+        raise unknown_name("part", unknown[0], PARTS)
     keep_freed_memory()
     source = source or next((place for place in PLACES if Path(place).is_dir()), "doodles:4000")
     capability = torch.backends.cpu.get_cpu_capability()
     figures: dict[str, Any] = {"data": source, "threads": torch.get_num_threads(), "cpu_capability": capability}
     figures["peak_gflops"] = peak = peak_gflops()
-    say(f"matrix-product peak: {peak:.0f} GFLOP/s with {torch.get_num_threads()} threads")
+    report(f"matrix-product peak: {peak:.0f} GFLOP/s with {torch.get_num_threads()} threads")
     dataset = open_dataset(source)
     sample = generator(0).permutation(dataset.train)[:SAMPLE]
     sketches = [dataset.store[int(index)] for index in sample]
@@ -80,12 +79,12 @@ def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[s
         "healing": lambda: healing(sketches[:HEALED]),
         "retrieval": lambda: _in_a_process("_retrieve"),
         "growth": growth,
-        "tracing": lambda: tracing.run(source, say=say),
+        "tracing": lambda: tracing.run(source, report=report),
     }
     for name in PARTS:
         if name in only or (not only and name not in ON_REQUEST):
             figures[name] = measured[name]()
-            say(f"{name}: {figures[name]}")
+            report(f"{name}: {figures[name]}")
     return figures
 
 
@@ -197,7 +196,7 @@ def _time_training(preset: str, source: str, steps: str) -> float:
     count = int(steps)
     marks: list[float] = []
 
-    def watch(report: Report) -> None:
+    def on_step(report: Report) -> None:
         if not report.note:
             marks.append(time.perf_counter())
 
@@ -205,12 +204,12 @@ def _time_training(preset: str, source: str, steps: str) -> float:
         quiet = {"validate_every": 10**9, "save_every": 10**9, "validate_sketches": 16, "gallery": 0}
         training = {"max_steps": count + 3, **quiet}
         run = f"{folder}/run"
-        train(parse_config({"preset": preset, "data": source, "run": run, "training": training}), watch=watch)
+        train(parse_config({"preset": preset, "data": source, "run": run, "training": training}), on_step=on_step)
     return marks[1 + count] - marks[1]
 
 
 def systems(sketches: list[Sketch], dataset: Dataset, preset: str = "small") -> dict[str, Any]:
-    """Training steps of every system, batches prepared before: sketches a second, and over those of SP-gra2seq."""
+    """Training steps of every system on batches prepared before: sketches a second, and their ratio to SP-gra2seq's."""
     rates = {name: _steps_a_second(name, preset, sketches, dataset) for name in SYSTEMS}
     ours = rates["sp-gra2seq"]
     return {"sketches_per_second": rates, "ratio": {name: rate / ours for name, rate in rates.items()}}
@@ -235,12 +234,12 @@ def _steps_a_second(name: str, preset: str, sketches: list[Sketch], dataset: Dat
 
 
 def _retrieve() -> dict[str, float]:
-    """Ret of so many codes among each other: seconds, and the largest memory."""
+    """Ret of `CODES` codes, each searched among all: seconds, and the largest memory."""
     random = generator(0)
     gallery = random.standard_normal((CODES, parse_config({}).model.code), np.float32)
     queries = gallery + 0.5 * random.standard_normal(gallery.shape, np.float32)
     seconds = _seconds(lambda: ranks(queries, gallery, most=50))
-    return {"codes": CODES, "seconds": seconds, "rss_mb": most_memory()}
+    return {"codes": CODES, "seconds": seconds, "rss_mb": peak_memory()}
 
 
 def healing(sketches: list[Sketch]) -> dict[str, float]:
@@ -251,9 +250,9 @@ def healing(sketches: list[Sketch]) -> dict[str, float]:
             source, out = Path(folder, f"drawn-{count}.ndjson"), Path(folder, f"healed-{count}.ndjson")
             write(source, sketches[:count])
             words = ["heal", str(source), "--limit", str(count), "--mask-prob", "0.1", "-o", str(out)]
-            begun = time.perf_counter()
+            start = time.perf_counter()
             subprocess.run([sys.executable, "-m", "gra2seq.cli", *words], capture_output=True, check=True)
-            seconds[count] = time.perf_counter() - begun
+            seconds[count] = time.perf_counter() - start
     first, all_ = seconds[1], seconds[len(sketches)]
     return {
         "sketches": len(sketches),
@@ -265,7 +264,7 @@ def healing(sketches: list[Sketch]) -> dict[str, float]:
 
 
 def _in_a_process(function: str, *words: str, **environment: str) -> Any:
-    """A function of this file in a process of its own, as a user's command would be: fresh memory, fresh threads."""
+    """The result of a function of this file that runs in a new process, with fresh memory and threads."""
     code = f"import json, sys; from gra2seq import bench; print(json.dumps(bench.{function}(*sys.argv[1:])))"
     command = [sys.executable, "-c", code, *words]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
@@ -330,13 +329,15 @@ def _grow(sketches: str) -> dict[str, float]:
             for step in range(steps.schedule.steps_per_epoch):
                 model.network.encode(steps[step])
     seconds = time.perf_counter() - start
-    return {"sketches": count, "seconds": seconds, "rss_mb": most_memory()}
+    return {"sketches": count, "seconds": seconds, "rss_mb": peak_memory()}
 
 
-def most_memory() -> float:
+def peak_memory() -> float:
     """The largest resident size of this process so far, MB; getrusage would count what it was forked from."""
     if (status := Path("/proc/self/status")).exists():
         return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
+    import resource  # Windows has no such module
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

@@ -49,7 +49,7 @@ def run(
     *,
     name: str = "OPEN8",
     methods: Sequence[str] = tuple(METHODS),
-    say: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Figures by picture size, then "clean" or "degraded", then method, then pen (and "all": their mean).
 
@@ -76,7 +76,7 @@ def run(
             condition = "degraded" if degraded else "clean"
             for method, by_pen in results.items():
                 by_pen["all"] = {key: _mean([by_pen[pen][key] for pen in PENS]) for key in by_pen["medium"]}
-                say(f"{size} px {condition:8} {method:16} {_line(by_pen['all'])}")
+                report(f"{size} px {condition:8} {method:16} {_line(by_pen['all'])}")
             figures[f"{size}"] = {**figures.get(f"{size}", {}), condition: results}
     return figures
 
@@ -204,7 +204,7 @@ def main() -> None:
         chosen.limit,
         name=chosen.set,
         methods=chosen.methods,
-        say=lambda words: print(words, flush=True),
+        report=lambda words: print(words, flush=True),
     )
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""The command line: arguments -> one call. What a user did wrong is one line and exit code 2."""
+"""The command line: arguments -> one call. An error that the user can correct is one line and exit code 2."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from gra2seq.cli.common import app, say
+from gra2seq.cli.common import app, messages
 from gra2seq.cli.terminal import discard_output, escape_what_cannot_be_encoded
 from gra2seq.errors import UserError
 from gra2seq.system.memory import keep_freed_memory, skip_collection_at_exit, tune_garbage_collector
@@ -19,13 +19,13 @@ from gra2seq.system.memory import keep_freed_memory, skip_collection_at_exit, tu
 # the order of the help
 from gra2seq.cli import heal, draw, search, train, evaluate, compare, data, studio
 
-__all__ = ["app", "compare", "data", "draw", "evaluate", "heal", "main", "search", "several", "studio", "train"]
+__all__ = ["app", "compare", "data", "draw", "evaluate", "heal", "main", "search", "spread_values", "studio", "train"]
 
 
 _UsageError: Any = typer.BadParameter.__base__  # of typer's own copy of click, or of click itself
 
 
-def several(
+def spread_values(
     words: list[str], options: tuple[str, ...] = ("--mask", "--square", "--complete", "--data", "--links", "--systems")
 ) -> list[str]:
     """`--mask 0 0.1 0.3` as `--mask 0 --mask 0.1 --mask 0.3`: several values behind one option.
@@ -55,8 +55,8 @@ def _fits(word: str, option: str) -> bool:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """What is worth knowing about a file, as one line without the place in the program."""
-    say.print(f"gra2seq: {message}", style="yellow")
+    """Print a warning as one line, without its place in the program."""
+    messages.print(f"gra2seq: {message}", style="yellow")
 
 
 def main() -> None:
@@ -68,7 +68,7 @@ def main() -> None:
     show, warnings.showwarning = warnings.showwarning, _show_warning
     try:
         try:
-            sys.exit(app(several(sys.argv[1:]), standalone_mode=not as_json))
+            sys.exit(app(spread_values(sys.argv[1:]), standalone_mode=not as_json))
         finally:
             sys.stdout.flush()  # now, while an error can still be reported
     except _UsageError as error:  # a wrong option; without --json the application itself reports it
@@ -78,11 +78,11 @@ def main() -> None:
         if as_json:
             print(json.dumps({"error": str(error)}))
         else:
-            say.print(f"gra2seq: {error}", style="red")
+            messages.print(f"gra2seq: {error}", style="red")
         sys.exit(2)
     except OSError as error:  # readers and writers of files have errors of their own
         discard_output()
-        say.print(
+        messages.print(
             f"gra2seq: cannot write to {error.filename or 'standard output'}: {error.strerror or error}", style="red"
         )
         sys.exit(2)

@@ -1,4 +1,4 @@
-"""Files that commands answer with: their names, and that they replace nothing by accident."""
+"""The output files of commands: their names, and the check that none is overwritten by accident."""
 
 from __future__ import annotations
 

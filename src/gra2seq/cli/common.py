@@ -29,7 +29,7 @@ data = typer.Typer(
     help="Look at drawings, convert them, fetch the paper's data sets.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(data, name="data")
-say = Messages()
+messages = Messages()
 ENGINES = ("local", "ray")
 
 Files = Annotated[
@@ -69,7 +69,9 @@ Seconds = Annotated[
 ]
 BestOf = Annotated[
     int | None,
-    typer.Option(min=1, help="Draw each so often, keep the one nearest to the visible ink. Default: the model's."),
+    typer.Option(
+        min=1, help="Draw each this many times, keep the one nearest to the visible ink. Default: the model's."
+    ),
 ]
 GoodEnough = Annotated[
     float | None,
@@ -79,7 +81,7 @@ GoodEnough = Annotated[
 ]
 Candidates = Annotated[
     int | None,
-    typer.Option(min=1, help="Compare so many pen moves with the visible ink at every step. Default: the model's."),
+    typer.Option(min=1, help="Compare this many pen moves with the visible ink at every step. Default: the model's."),
 ]
 KeepLines = Annotated[
     bool | None,
@@ -101,12 +103,12 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files."
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
 RunFolder = Annotated[
-    Path | None, typer.Argument(help="Folder of a run, or `package`; without it an untrained model is judged.")
+    Path | None, typer.Argument(help="Folder of a run, or `package`; without it an untrained model is evaluated.")
 ]
 Untrained = Annotated[
-    bool, typer.Option("--untrained", help="Judge what the run's training started from: same options, new weights.")
+    bool, typer.Option("--untrained", help="Evaluate the run's model before its training: same options, fresh weights.")
 ]
-Limit = Annotated[int, typer.Option(min=1, help="Take at most so many sketches of all files.")]
+Limit = Annotated[int, typer.Option(min=1, help="Take at most this many sketches of all files.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -160,13 +162,13 @@ def reply(as_json: bool, value: dict[str, Any], words: str) -> None:
     if as_json:
         print(json.dumps(value))
     else:
-        say.print(words)
+        messages.print(words)
 
 
 def note(quiet: bool, text: str) -> None:
-    """Say something that is worth knowing and is no error."""
+    """Print a note, unless --quiet."""
     if not quiet:
-        say.print(text)
+        messages.print(text)
 
 
 def box_of(text: str | None, option: str) -> tuple[float, float, float, float] | None:
@@ -182,7 +184,7 @@ def box_of(text: str | None, option: str) -> tuple[float, float, float, float] |
 
 def sources(source: list[str] | None) -> str | list[str]:
     if not source:
-        raise UserError("say what to judge it on: --data FILES, a folder, a store, or doodles:1000")
+        raise UserError("no drawings to evaluate on: give --data FILES, a folder, a store, or doodles:1000")
     return source[0] if len(source) == 1 else source
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gra2seq.cli.common import AsJson, app, say
+from gra2seq.cli.common import AsJson, app, messages
 from gra2seq.cli.evaluate import JudgeRun, Masks, Seeds, judge_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ EvaluatedSet = Annotated[
     str | None,
     typer.Option("--set", help="Evaluate on this named set of the data: OPEN8, … Default: the set of the training."),
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="Train so many at once, each on its share of the cores.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Train this many at once, each on its share of the cores.")]
 Draw = Annotated[str, typer.Option(help="What a drawing sees: its code alone, or the visible ink too (guided).")]
 
 
@@ -30,10 +30,10 @@ def _display() -> Display:
     from gra2seq.training.progress import counting, show, show_all
 
     return Display(
-        lambda config: show(say.console, config),
-        lambda: show_all(say.console),
-        lambda: counting(say.console),
-        lambda text: say.print(text, style="bold"),
+        lambda config: show(messages.console, config),
+        lambda: show_all(messages.console),
+        lambda: counting(messages.console),
+        lambda text: messages.print(text, style="bold"),
     )
 
 
@@ -69,11 +69,11 @@ def ablate(
     from gra2seq.training.loop import Stopped
     from gra2seq.training.manifest import rank
 
-    whole = read_config(config, changes or [])
+    base = read_config(config, changes or [])
     terms = _terms(mask, seeds, judge, name)
     try:
-        found = ablation.ablate(
-            whole,
+        results = ablation.ablate(
+            base,
             terms,
             train_seeds=train_seeds,
             other_train_seeds=other_train_seeds,
@@ -82,12 +82,12 @@ def ablate(
             display=_display(),
         )
     except Stopped as stop:
-        say.print(f"{stop} (the same command goes on)")
+        messages.print(f"{stop} (the same command goes on)")
         raise typer.Exit(130) from None
-    if rank() != 0:  # of several processes one answers
+    if rank() != 0:  # of several processes only the first prints
         return
-    ablation.write_ablation(found, Path(whole.run))
-    print(json.dumps(ablation.as_json(found), allow_nan=False) if as_json else ablation.in_words(found))
+    ablation.write_ablation(results, Path(base.run))
+    print(json.dumps(ablation.as_json(results), allow_nan=False) if as_json else ablation.in_words(results))
 
 
 @app.command()
@@ -103,7 +103,7 @@ def compare(
     jobs: Jobs = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Train and judge all systems alike: the paper's Tables 1 and 2.
+    """Train and evaluate all systems alike: the paper's Tables 1 and 2.
 
     Our figures stand beside the paper's.
     """
@@ -114,36 +114,36 @@ def compare(
     from gra2seq.training.loop import Stopped
     from gra2seq.training.manifest import rank
 
-    whole = read_config(config, changes or [])
-    terms, folder = _terms(mask, seeds, judge, name), Path(whole.run)
+    base = read_config(config, changes or [])
+    terms, folder = _terms(mask, seeds, judge, name), Path(base.run)
 
     def config_of(name: str) -> RunConfig:
         return read_config(config, [*(changes or []), f"model={name}", f"run={folder / name}"])
 
     try:
-        found = run_comparison(
+        results = run_comparison(
             config_of,
             systems or list(SYSTEMS),
             terms,
             draw=draw,
             jobs=jobs,
             display=_display(),
-            done=lambda found: files.write_comparison(found, folder) if rank() == 0 else None,
+            done=lambda results: files.write_comparison(results, folder) if rank() == 0 else None,
         )
     except Stopped as stop:
-        say.print(f"{stop} (the same command goes on)")
+        messages.print(f"{stop} (the same command goes on)")
         raise typer.Exit(130) from None
     if rank() != 0:
         return
-    failed = [one.system for one in found if one.error]
-    found = files.with_earlier(found, folder)
-    print(json.dumps(files.as_json(found), allow_nan=False) if as_json else files.comparison(found))
-    _write_pictures([one.system for one in found if not one.error], whole, terms, draw)
+    failed = [one.system for one in results if one.error]
+    results = files.with_earlier(results, folder)
+    print(json.dumps(files.as_json(results), allow_nan=False) if as_json else files.comparison(results))
+    _write_pictures([one.system for one in results if not one.error], base, terms, draw)
     if failed:
         raise typer.Exit(1)
 
 
-def _write_pictures(systems: list[str], whole: RunConfig, terms: Terms, draw: str) -> None:
+def _write_pictures(systems: list[str], base: RunConfig, terms: Terms, draw: str) -> None:
     """The wall of healed drawings and the learning curves of the systems that are trained."""
     from gra2seq.evaluation import comparison_files as files
     from gra2seq.evaluation.equal_terms import evaluated_dataset
@@ -152,8 +152,8 @@ def _write_pictures(systems: list[str], whole: RunConfig, terms: Terms, draw: st
 
     if not systems:
         return
-    folder = Path(whole.run)
-    drawing = drawing_mode(whole.drawing, draw)
+    folder = Path(base.run)
+    drawing = drawing_mode(base.drawing, draw)
     models = {name: load(folder / name).with_drawing(drawing) for name in systems}
-    files.write_wall(models, evaluated_dataset(whole, terms), folder / files.WALL)
-    files.draw_curves({name: folder / name for name in systems}, whole.training.batch, folder / files.CURVES)
+    files.write_wall(models, evaluated_dataset(base, terms), folder / files.WALL)
+    files.draw_curves({name: folder / name for name in systems}, base.training.batch, folder / files.CURVES)

@@ -11,8 +11,8 @@ import typer
 from gra2seq.cli.common import (
     AsJson,
     data,
+    messages,
     reply,
-    say,
 )
 from gra2seq.errors import UserError, printable
 
@@ -82,6 +82,6 @@ def download(
     from gra2seq.data.download import download as fetch
     from gra2seq.training.progress import bytes_bar
 
-    with bytes_bar(say.console) as progress:
+    with bytes_bar(messages.console) as progress:
         paths = fetch(names, folder, base=base or OFFICIAL_BASE, progress=progress)
     reply(as_json, {"files": [str(path) for path in paths]}, f"{len(paths)} files are in {folder}")

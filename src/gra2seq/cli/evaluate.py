@@ -23,8 +23,8 @@ from gra2seq.cli.common import (
     Untrained,
     app,
     check_engine,
+    messages,
     model_or_fresh,
-    say,
     sources,
 )
 from gra2seq.errors import UserError
@@ -46,7 +46,7 @@ Completions = Annotated[
     typer.Option(help="Instead of masks: only this share of the points, the first ones, is handed in; repeatable."),
 ]
 Samples = Annotated[int, typer.Option(min=1, help="Of each lost region, by infill: how much they differ is measured.")]
-Seeds = Annotated[int, typer.Option(min=1, help="Draw everything so often, with seeds 0, 1, …")]
+Seeds = Annotated[int, typer.Option(min=1, help="Draw everything this many times, with seeds 0, 1, …")]
 JudgeRun = Annotated[
     Path | None, typer.Option(help="For Rec: run of a sketch-a-net on the same categories, or one by name: open8.")
 ]
@@ -100,14 +100,14 @@ def evaluate(
     check_engine(engine, address, device)
     dataset = open_dataset(sources(source), name=name)
     model, title = model_or_fresh(ModelSource(run, device, precision), preset, seed, dataset.scale, fresh)
-    ways: dict[str, Any] = {"draw": draw, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
-    ways |= {"keep_lines": keep_lines, "repair": repair, "min_pen_temperature": pen_temperature}
-    changes = {key: value for key, value in ways.items() if value is not None}
+    options: dict[str, Any] = {"draw": draw, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
+    options |= {"keep_lines": keep_lines, "repair": repair, "min_pen_temperature": pen_temperature}
+    changes = {key: value for key, value in options.items() if value is not None}
     model = model.with_drawing(_drawing(model, **changes))
     folder = _evaluation_folder(out, run, fresh)
     masks = mask or ([] if square or complete else Terms.masks)
-    asked = (split, masks, square or (), range(seeds), judge_of(judge, device), direction, complete or (), samples)
-    terms = Terms(*asked)
+    judge_model = judge_of(judge, device)
+    terms = Terms(split, masks, square or (), range(seeds), judge_model, direction, complete or (), samples)
     stem = file_stem(dataset.name, terms, changes)
     rows = _evaluated(model, title, dataset, terms, folder, stem, sheet_size, mapping(engine, address))
     print(json.dumps({"rows": rows}) if as_json else to_markdown(rows))
@@ -128,13 +128,13 @@ def _evaluated(
     from gra2seq.evaluation.protocol import outcomes, row_of, write_tables
     from gra2seq.training.progress import counting
 
-    with counting(say.console) as progress:
+    with counting(messages.console) as progress:
         found = outcomes(model, dataset, terms, folder / "kept" if folder else None, progress, engine)
         rows = [row_of(title, model, dataset, terms, outcome) for outcome in found]
         if folder:
             write_tables(rows, folder, stem)
             write_galleries(model, dataset, folder, stem, terms, sheet_size, progress)
-            say.print(f"The tables and sheets are in {folder}")
+            messages.print(f"The tables and sheets are in {folder}")
     return rows
 
 
@@ -172,9 +172,9 @@ def synonyms(
         list[str] | None, typer.Option("--data", help="Drawings with part labels, or doodles:1000.")
     ] = None,
     links: Annotated[list[str] | None, typer.Option(help="Link rules; default: all four.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many sketches of each file.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, help="At most this many sketches of each file.")] = 1000,
     most: Annotated[
-        int | None, typer.Option(min=1, help="At most so many in all, spread evenly over those of --limit.")
+        int | None, typer.Option(min=1, help="At most this many in all, spread evenly over those of --limit.")
     ] = None,
     fresh: Untrained = False,
     preset: Annotated[str, typer.Option(help="Without a run: an untrained model of this preset.")] = "small",
@@ -195,9 +195,9 @@ def synonyms(
     sketches = labelled(sources(source), limit)
     if most is not None:
         sketches = [sketches[number] for number in spread(len(sketches), most)]
-    say.print(f"{len(sketches)} sketches are counted (--limit {limit} of each source)")
+    messages.print(f"{len(sketches)} sketches are counted (--limit {limit} of each source)")
     model, _ = model_or_fresh(ModelSource(run), preset, seed, 30.0, fresh)
-    with counting(say.console) as progress:
+    with counting(messages.console) as progress:
         rows = count(
             model, sketches, tuple(links or PROXIMITIES), lambda done: progress("sketches", done, len(sketches))
         )

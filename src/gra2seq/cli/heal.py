@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from gra2seq.sketch.region import Region
 
 Jobs = Annotated[
-    int | None, typer.Option(min=1, help="Draw in so many processes. Default: more than one for many drawings.")
+    int | None, typer.Option(min=1, help="Draw in this many processes. Default: more than one for many drawings.")
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Leave out files that are answered already.")]
 
@@ -96,16 +96,18 @@ def heal(
 
     options = {"temperature": temperature, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     options |= {"seed": seed, "keep_lines": keep_lines, "infill": infill if keep_lines and not mask_prob else 0}
-    mapped, detect = _mapped(engine, address, jobs, device), not (hole or erase or end_missing or mask_prob)
+    engine_map, detect = _ray_map(engine, address, jobs, device), not (hole or erase or end_missing or mask_prob)
     if preview and not detect:
         raise UserError("--preview shows detected damage: leave out --hole, --erase, --missing-end and --mask-prob")
     output = Output("healed", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json, preview)
     with Job(files, output, ModelSource(model, device, precision), limit, samples if resume else 0) as job:
         if mask_prob:
-            job.redraw_many(options | {"mask_prob": mask_prob}, samples, jobs, mapped)
+            job.redraw_many(options | {"mask_prob": mask_prob}, samples, jobs, engine_map)
             return
         rest = (box_of(frame, "--frame"), end_missing, samples, not polyline)
-        job.run(lambda path: Task(options, None if detect else _lost_region(path, hole or [], erase), *rest), mapped)
+        job.run(
+            lambda path: Task(options, None if detect else _lost_region(path, hole or [], erase), *rest), engine_map
+        )
 
 
 @app.command()
@@ -142,13 +144,13 @@ def redraw(
 
     options = {"temperature": temperature, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
     options |= {"seed": seed, "keep_lines": False, "infill": 0}
-    mapped = _mapped(engine, address, jobs, device)
+    engine_map = _ray_map(engine, address, jobs, device)
     output = Output("redrawn", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json)
     with Job(files, output, ModelSource(model, device, precision), limit, samples if resume else 0) as job:
         if out_dir or all(path.suffix.lower() == ".svg" for path in job.files):
-            job.run(lambda _: Task(options, samples=samples, curves=not polyline), engine=mapped)
+            job.run(lambda _: Task(options, samples=samples, curves=not polyline), engine=engine_map)
         else:
-            job.redraw_many(options | {"holes": ()}, samples, jobs, mapped)
+            job.redraw_many(options | {"holes": ()}, samples, jobs, engine_map)
 
 
 @app.command()
@@ -219,7 +221,7 @@ def morph(
         reply(as_json, {"drawn": len(drawn), "files": [str(path) for path in written]}, f"{len(drawn)} drawings: {out}")
 
 
-def _mapped(engine: str, address: str | None, jobs: int | None, device: str) -> RayMap | None:
+def _ray_map(engine: str, address: str | None, jobs: int | None, device: str) -> RayMap | None:
     """Where drawings are made; None: in this process, or in several on this machine."""
     check_engine(engine, address, device)
     if engine == "local":

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, write_documents
-from gra2seq.cli.common import note, read_drawings, reply, say
+from gra2seq.cli.common import messages, note, read_drawings, reply
 from gra2seq.cli.streams import STREAM, save_stdin, send_to_stdout
 from gra2seq.cli.tasks import Answer, Output, Task
 from gra2seq.errors import UserError
@@ -40,7 +40,7 @@ class Job:
     def __init__(
         self, files: Sequence[Path], output: Output, model: ModelSource, limit: int, resume_samples: int = 0
     ) -> None:
-        """`resume_samples`: leave out files that have answers of so many samples already; 0 does all of them."""
+        """`resume_samples`: leave out files that have this many answers already; 0 does all files."""
         if len(files) > 1 and not output.out_dir and not output.out:
             raise UserError("several files become one with -o FILE, or stay apart with --out-dir FOLDER")
         self.output, self.source, self.limit = output, model, limit
@@ -86,7 +86,7 @@ class Job:
             self._folder.cleanup()
 
     def _remove_leftovers(self) -> None:
-        """Also where all is answered and nothing is written, what a killed command left goes."""
+        """Remove what a killed command left, also where all files are answered and nothing is written."""
         from gra2seq.system.atomic_files import remove_leftovers
 
         for folder in {self._place(path).absolute().parent for path in self.inputs}:
@@ -197,7 +197,7 @@ class Job:
         self._check_count(target, len(sketches) * samples, [split for split, _ in records])
         jobs = jobs or (jobs_for(len(sketches) * samples) if self.source.device == "cpu" else 1)
         healer = ParallelHealer(self.source, sketches, 1 if engine else jobs, **options)
-        with healer, nullcontext(_no_count) if self.output.quiet else counting(say.console) as count:
+        with healer, nullcontext(_no_count) if self.output.quiet else counting(messages.console) as count:
             if engine:
                 healed = list[Sketch]()
                 items = [RedrawItem(sketches[part], options) for part in parts_of(sketches)]
@@ -247,7 +247,7 @@ class Job:
         return requests
 
     def _detected(self, path: Path, sketches: Sequence[Sketch]) -> list[Region | None]:
-        """Where each drawing is damaged, as far as it shows."""
+        """The damaged region of each drawing, None where none is detected."""
         regions = [find_damage(sketch) for sketch in sketches]
         for number, region in enumerate(regions):
             name = path.name if len(regions) == 1 else f"{path.name}, drawing {number + 1}"
@@ -264,7 +264,7 @@ class Job:
         return regions
 
     def _check_count(self, target: Path, count: int, splits: Sequence[str]) -> None:
-        """What writing so many drawings would meet, before the model is loaded."""
+        """Raise UserError if this many drawings cannot be written there; before the model is loaded."""
         if self.output.in_motion(target):
             check_motion(target, count, self.output.seconds)
         else:

@@ -18,9 +18,9 @@ from gra2seq.cli.common import (
     Quiet,
     app,
     check_engine,
+    messages,
     note,
     reply,
-    say,
 )
 from gra2seq.errors import UserError
 
@@ -60,7 +60,7 @@ def encode(
     layout, source = Layout(_shard(shard), dtype), ModelSource(model, device, precision)
     where = _engine(engine, source, jobs, address)
     began = time.monotonic()
-    with counting(say.console) as show:
+    with counting(messages.console) as show:
 
         def progress(done: int, total: int) -> None:
             if not quiet:
@@ -106,7 +106,7 @@ def find(
     count: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many are found.")] = 9,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A sheet of them (.png).")] = None,
     model: ModelFolder = None,
-    limit: Annotated[int, typer.Option(min=1, help="Take at most so many drawings of the file.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, help="Take at most this many drawings of the file.")] = 10,
     device: Device = "cpu",
     precision: Precision = "32-true",
     as_json: AsJson = False,

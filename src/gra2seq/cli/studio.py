@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gra2seq.cli.common import Device, ModelFolder, Precision, app, say
+from gra2seq.cli.common import Device, ModelFolder, Precision, app, messages
 
 
 @app.command()
@@ -26,4 +26,4 @@ def studio(
     from gra2seq.studio.server import serve
 
     source = ModelSource(model, device, precision)
-    serve(port=port, model=source, gallery=gallery, browser=not no_browser, report=say.print)
+    serve(port=port, model=source, gallery=gallery, browser=not no_browser, report=messages.print)

@@ -1,4 +1,4 @@
-"""What a command that draws is asked for: where its answers go, and what is done to each drawing."""
+"""The parts of a drawing command: where its answers go, and what is done to each drawing."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gra2seq.cli.common import AsJson, app, reply, say
+from gra2seq.cli.common import AsJson, app, messages, reply
 
 
 @app.command()
@@ -29,12 +29,12 @@ def train(
     more = [f"devices={devices}"] if devices is not None else []
     chosen = read_config(config, [*(changes or []), *more])
     try:
-        with show(say.console, chosen) as watch:
-            run = run_training(chosen, resume=resume, watch=watch)
+        with show(messages.console, chosen) as on_step:
+            run = run_training(chosen, resume=resume, on_step=on_step)
     except Stopped as stop:
-        say.print(str(stop))
+        messages.print(str(stop))
         raise typer.Exit(130) from None
-    if rank() == 0:  # of several processes one answers
+    if rank() == 0:  # of several processes only the first prints
         reply(as_json, {"run": str(run)}, f"The model is in {run}")
 
 
@@ -43,7 +43,7 @@ def pack(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
     changes: Annotated[
-        list[str] | None, typer.Argument(help="How it draws by itself: best_of=8 good_enough=0.015 candidates=4 …")
+        list[str] | None, typer.Argument(help="How it draws by default: best_of=8 good_enough=0.015 candidates=4 …")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -103,7 +103,7 @@ def bench(
     """
     from gra2seq.bench import measure
 
-    figures = measure(source, only=tuple(only or ()), say=say.print)
+    figures = measure(source, only=tuple(only or ()), report=messages.print)
     print(json.dumps(figures) if as_json else json.dumps(figures, indent=2))
 
 
@@ -117,6 +117,6 @@ def doctor(as_json: AsJson = False) -> None:
         print(json.dumps(findings))
     else:
         for name, value in findings.items():
-            say.print(f"{name:>22}  {value}")
+            messages.print(f"{name:>22}  {value}")
     if not findings["healthy"]:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Python modules of the user that register models, link rules or file formats, and who may have them imported."""
+"""Python modules of the user that register models, link rules or file formats: imported only on the user's own word."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from gra2seq.config.presets import PRESETS
 from gra2seq.config.run import RunConfig
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.config.training import TrainingConfig
-from gra2seq.errors import UserError
+from gra2seq.errors import UserError, unknown_name
 
 SECTIONS: dict[str, type[Any]] = {
     "model": ModelConfig,
@@ -35,12 +35,12 @@ AMBIGUOUS = {"name", "seed"}  # `model=NAME` and `seed=N` say what is meant
 def parse_config(values: Mapping[str, Any], *, source: str | None = None) -> RunConfig:
     """A checked configuration: defaults of the system, then the preset, then what is given, by section.
 
-    `source` names the file of a stranger that the values come from; `modules` are then not imported, but must be
-    imported already.
+    With `source`, the name of a file by someone else, the values are not trusted: its `modules` are not imported, but
+    must be imported already.
     """
     preset = values.get("preset", RunConfig.preset)
     if not isinstance(preset, str) or preset not in PRESETS:
-        raise UserError(f"unknown preset {str(preset)[:80]!r}: one of {', '.join(PRESETS)}")
+        raise unknown_name("preset", str(preset), PRESETS)
     modules = convert("modules", values.get("modules", ()), tuple[str, ...])
     if source is None:
         import_modules(modules)
@@ -83,7 +83,7 @@ def _build(kind: type[Any], values: Mapping[str, Any], section: str, fixed: Mapp
 
 
 def unknown_option(name: str, known: Sequence[str], section: str) -> str:
-    """What to say of a name that is no option: the nearest one, or where it belongs."""
+    """The message for a name that is no option: the section that it belongs to, or the nearest option."""
     if name in SECTION_OF and SECTION_OF[name] != section:
         return f"option {name!r} belongs to the section {SECTION_OF[name]!r}: put it there"
     near = difflib.get_close_matches(name, [*known, *SECTION_OF], n=1)
@@ -93,7 +93,7 @@ def unknown_option(name: str, known: Sequence[str], section: str) -> str:
 
 def read_config(path: str | Path, changes: Sequence[str] = ()) -> RunConfig:
     """A YAML file of what differs from the preset, or the name of one in the package, then `name=value` changes."""
-    import yaml  # here: whoever only draws need not wait for it
+    import yaml  # here, because drawing does not need it
 
     path = find_config(path)
     if path.suffix.lower() in (".svg", ".npz", ".ndjson", ".gz"):
@@ -112,8 +112,12 @@ def read_config(path: str | Path, changes: Sequence[str] = ()) -> RunConfig:
 def find_config(path: str | Path) -> Path:
     """The file of this path, or the configuration of the package with this name."""
     path = Path(path)
-    packaged = Path(__file__).parent.parent / "configs" / f"{path}.yaml"
-    return packaged if not path.exists() and not path.suffix and packaged.exists() else path
+    if path.exists() or path.suffix or path.name != str(path):
+        return path
+    packaged = {file.stem: file for file in (Path(__file__).parent.parent / "configs").glob("*.yaml")}
+    if path.name not in packaged:
+        raise unknown_name("configuration", path.name, packaged, "in this folder or in the package")
+    return packaged[path.name]
 
 
 def read_changes(changes: Sequence[str]) -> dict[str, Any]:
@@ -137,7 +141,7 @@ def _placed(name: str, value: Any) -> dict[str, Any]:
     section, dot, rest = name.partition(".")
     if dot:
         if section not in SECTIONS:
-            raise UserError(f"unknown section {section[:80]!r}: one of {', '.join(SECTIONS)}")
+            raise unknown_name("section", section, SECTIONS)
         return {section: {rest: value}}
     if name == "model":
         return {"model": {"name": value}}

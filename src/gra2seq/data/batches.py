@@ -16,7 +16,6 @@ from torch import Tensor
 
 from gra2seq.data.training_damage import DamageSpec
 from gra2seq.data.views import Seen, View, decoder_units, stroke_rows
-from gra2seq.errors import UserError
 from gra2seq.sketch.augment import Augmentation
 from gra2seq.sketch.canvas import Canvas, draw, grey_view
 from gra2seq.sketch.damage import Damage
@@ -136,11 +135,6 @@ def prepare_training(
         intact = [damage.of_whole(sketch) for sketch, damage in zip(sketches, damages, strict=True)]
         batch = replace(batch, whole=Batch(preparation.look(Seen(intact)), batch.names))
     return batch
-
-
-def check_points(sketch: Sketch, most: int) -> None:
-    if len(sketch) > most:
-        raise UserError(f"sketch has {len(sketch)} points, the model takes {most}: simplify it or raise max_points")
 
 
 def _targets(

@@ -90,11 +90,13 @@ def _start_worker(_worker: int) -> None:
 
     It ends its workers itself once its checkpoint is written; a worker that ends earlier stops it within a step.
     """
-    os.nice(10)  # the computing threads wait for each other: whoever takes one core stops both
+    if hasattr(os, "nice"):  # not on Windows
+        os.nice(10)  # the computing threads wait for each other: a process that takes one core stops all of them
     cv2.setNumThreads(0)  # not 1: that waits for the threads of OpenCV's pool, which a fork does not copy
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, lambda *_: signal.alarm(GRACE))
+    if hasattr(signal, "SIGALRM"):  # not on Windows, where a process is ended without a signal
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, lambda *_: signal.alarm(GRACE))
 
 
 def stream(steps: Steps, start: int, stop: int, workers: int) -> Iterator[Batch]:

@@ -49,7 +49,7 @@ class DamageSpec:
 
 
 def eraser(sketch: Sketch, random: np.random.Generator) -> Region:
-    """What an eraser rubs out that is moved along a random path: a band with round ends."""
+    """The region of an eraser that moves along a random path: a band with round ends."""
     left, top, width, height = sketch.box
     side = max(width, height) or 1.0
     radius = random.uniform(*ERASER_WIDTHS) * side / 2

@@ -97,8 +97,8 @@ def ablate(
         _train_at_once(runs, jobs, display)
     found, hits = Ablation(), Hits()
     for (variant, seed), run in runs.items():
-        with display.training(run) as watch:
-            train(run, resume=begun(run), watch=watch)
+        with display.training(run) as on_step:
+            train(run, resume=begun(run), on_step=on_step)
         if manifest.rank() == 0:  # of several processes one judges
             with display.counting() as progress:
                 model = load(run.run)
@@ -134,8 +134,8 @@ def _runs(config: RunConfig, train_seeds: int, others: int) -> Iterator[tuple[tu
 
 def _train_at_once(runs: Mapping[tuple[str, int], RunConfig], jobs: int, display: Display) -> None:
     plans = {f"{variant}, seed {seed}": Planned(run, begun(run)) for (variant, seed), run in runs.items()}
-    with display.trainings() as watch:
-        failed = side_by_side(plans, jobs, watch)
+    with display.trainings() as on_step:
+        failed = side_by_side(plans, jobs, on_step)
     if failed:
         raise UserError("; ".join(f"{name}: {error}" for name, error in failed.items()))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from gra2seq.config import RunConfig
 from gra2seq.config.systems import SYSTEMS
-from gra2seq.errors import UserError
+from gra2seq.errors import UserError, unknown_name
 from gra2seq.evaluation.equal_terms import Display, OtherBudget, begun, check_equal, digest, evaluated_dataset
 from gra2seq.evaluation.protocol import Terms, check_terms, outcomes, row_of
 from gra2seq.evaluation.redrawing import drawing_mode
@@ -80,8 +80,8 @@ class _Comparison:
         config = self.ready(name)
         run = Path(config.run)
         dataset = evaluated_dataset(config, self.terms)
-        with self.display.training(config) as watch:
-            train(config, resume=begun(config), watch=watch)
+        with self.display.training(config) as on_step:
+            train(config, resume=begun(config), on_step=on_step)
         if manifest.rank() != 0:  # of several processes one judges
             return Compared(name, [])
         model = load(run)
@@ -154,8 +154,8 @@ def _train_all(comparison: _Comparison, jobs: int) -> dict[str, str]:
             except Exception as error:  # whatever it is, it is this system's: the others go on
                 failed[name] = why_failed(error, Path(comparison.configs[name].run))
         if plans:
-            with comparison.display.trainings() as watch:
-                failed |= side_by_side(plans, jobs, watch)
+            with comparison.display.trainings() as on_step:
+                failed |= side_by_side(plans, jobs, on_step)
     return failed
 
 
@@ -182,7 +182,7 @@ def _checked(config_of: Callable[[str], RunConfig], systems: Sequence[str], term
     """What can be known before hours of training: names, data, masks, judge, and that the terms are equal."""
     unknown = [name for name in systems if name not in SYSTEMS]
     if unknown:
-        raise UserError(f"unknown system {', '.join(unknown)}: one of {', '.join(SYSTEMS)}")
+        raise unknown_name("system", unknown[0], SYSTEMS)
     if not systems:
         raise UserError(f"there is no system to compare: name some of {', '.join(SYSTEMS)}")
     configs = {name: config_of(name) for name in dict.fromkeys(systems)}

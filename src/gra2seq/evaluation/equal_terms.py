@@ -22,15 +22,15 @@ from gra2seq.evaluation.redrawing import drawing_mode
 from gra2seq.models.model_files import CONFIG
 from gra2seq.models.registry import check_model
 from gra2seq.training import manifest
-from gra2seq.training.report import Watch
-from gra2seq.training.side_by_side import ShowAll, show_nobody
+from gra2seq.training.report import StepCallback
+from gra2seq.training.side_by_side import ShowAll, show_nothing
 
 BUDGET = "budget"  # value of `free` of options that must be alike, though a run may be resumed with another one
 
-Show = Callable[[RunConfig], AbstractContextManager[Watch]]
+Show = Callable[[RunConfig], AbstractContextManager[StepCallback]]
 
 
-def _silent(_config: RunConfig) -> AbstractContextManager[Watch]:
+def _silent(_config: RunConfig) -> AbstractContextManager[StepCallback]:
     return nullcontext(lambda _report: None)
 
 
@@ -39,7 +39,7 @@ class Display:
     """How trainings and evaluations report their progress. The default is silent."""
 
     training: Show = _silent  # one training
-    trainings: ShowAll = show_nobody  # several at once
+    trainings: ShowAll = show_nothing  # several at once
     counting: Callable[[], AbstractContextManager[Progress | None]] = nullcontext  # an evaluation
     message: Callable[[str], None] = lambda _text: None
 

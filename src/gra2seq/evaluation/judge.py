@@ -1,4 +1,4 @@
-"""The judge in the user's hands: a trained Sketch-a-Net that names the category of sketches."""
+"""The judge: a trained Sketch-a-Net that names the category of sketches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from gra2seq.config.systems import CLASSIFIER
 from gra2seq.data.batches import Preparation, prepare
-from gra2seq.errors import UserError
+from gra2seq.errors import UserError, unknown_name
 from gra2seq.folder import read_folder
 from gra2seq.models.model_files import WEIGHTS, load_network, scale_of
 from gra2seq.models.registry import preparation_of
@@ -41,7 +41,9 @@ class Judge:
 def load_judge(path: str | Path, device: str = "cpu") -> Judge:
     """From the folder of a run of `model: sketch-a-net`, or by the name of one in the package, such as `open8`."""
     folder = Path(path)
-    if not folder.exists() and (JUDGES / folder).is_dir():
+    if not folder.exists() and folder.name == str(folder):
+        if not (JUDGES / folder).is_dir():
+            raise unknown_name("judge", folder.name, [one.name for one in JUDGES.iterdir()], "here or in the package")
         folder = JUDGES / folder
     config, categories = read_folder(folder)
     if config.model.name != CLASSIFIER:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gra2seq.errors import UserError
+from gra2seq.errors import UserError, unknown_name
 from gra2seq.model import Model
 from gra2seq.nn.links import LINKS, Nodes
 from gra2seq.sketch.canvas import Canvas, draw
@@ -162,7 +162,7 @@ def synonyms(
     """
     unknown = [name for name in links if name not in PROXIMITIES]  # the others link many at equal weight
     if unknown:
-        raise UserError(f"unknown links {unknown[0]!r}: one of {', '.join(PROXIMITIES)}")
+        raise unknown_name("link rule", unknown[0], PROXIMITIES)
     if len(sketches) == 0:
         raise UserError("there is no sketch to measure: the split is empty, choose another")
     counts: dict[str, list[Doubles]] = {name: [] for name in links}

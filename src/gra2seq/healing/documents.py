@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,13 +53,6 @@ def heal_document(model: Model, document: SvgDocument, request: HealRequest) -> 
         return [cut.add_healed(lines, curves=request.curves) for lines in new_lines(model, damage, request)]
     healed = model.heal_damages([damage], samples=request.samples, drawing=drawing)
     return [document.replace_strokes(one, curves=request.curves) for one in healed]
-
-
-def redraw_document(model: Model, document: SvgDocument, request: HealRequest) -> list[SvgDocument]:
-    """The document with all its lines drawn anew, on the same page and in the same style."""
-    return heal_document(
-        model, document, replace(request, drawing=replace(request.drawing, keep_lines=False, infill=0))
-    )
 
 
 def new_lines(model: Model, damage: Damage, request: HealRequest) -> list[list[Doubles]]:

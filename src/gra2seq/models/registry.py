@@ -13,7 +13,7 @@ from gra2seq.config.systems import CLASSIFIER, PATCH_VIEWS, SYSTEMS, System, reg
 from gra2seq.data.batches import Preparation
 from gra2seq.data.training_damage import DamageSpec
 from gra2seq.data.views import ClassifierView, LatticeView, LostView, PatchView, PictureView, StrokeView, View
-from gra2seq.errors import UserError
+from gra2seq.errors import UserError, unknown_name
 from gra2seq.models.dc_gra2seq import dc_gra2seq
 from gra2seq.models.gra2seq_plus import gra2seq_plus
 from gra2seq.models.rpcl_pix2seq import rpcl_pix2seq
@@ -59,7 +59,7 @@ def build(config: ModelConfig, categories: int = 1) -> SketchModel:
     if config.name == CLASSIFIER:
         raise UserError(f"{CLASSIFIER} is a judge and draws nothing: give its folder as --judge")
     if config.name not in MODELS:
-        raise UserError(f"unknown model {config.name[:80]!r}: one of {', '.join([*MODELS, CLASSIFIER])}")
+        raise unknown_name("model", config.name, [*MODELS, CLASSIFIER])
     check_model(config)
     if config.name == "rpcl-pix2seq" and not config.clusters:
         config = replace(config, clusters=2 * max(categories, 1))  # released code

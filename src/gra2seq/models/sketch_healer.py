@@ -35,7 +35,7 @@ class FreeGraph(nn.Module):
 
 class Perception(nn.Module):
     """SketchHealer 2.0's perceptual term, as SP-gra2seq's paper built it: a bidirectional LSTM reads the drawn and the
-    true sequence, and its two readings shall be alike. Gumbel-softmax lets the gradient through the drawing.
+    true sequence, and the distance of the two readings is minimised. Gumbel-softmax lets the gradient pass.
 
     The reader is frozen: one that learnt along could make all readings alike. Its weights are random, or those of a
     trained sketch-rnn encoder (`training.reader`).

@@ -1,4 +1,4 @@
-"""What every system is: an encoder that gives a code, a decoder that draws it, and loss terms with names."""
+"""The base of every system: an encoder that gives a code, a decoder that draws it, and named loss terms."""
 
 from __future__ import annotations
 

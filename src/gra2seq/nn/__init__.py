@@ -1,1 +1,1 @@
-"""The bricks: patch CNN, proximities, graph convolution, centroids, mixture, decoder."""
+"""Layers: patch CNN, link rules, graph convolution, centroids, LSTM, stroke decoder, mixture."""

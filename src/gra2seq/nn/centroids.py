@@ -35,9 +35,9 @@ class Centroids(nn.Module):
         """Put the centroids on random patches of the first batch: those with the smallest `order` (n,)."""
         clusters = len(self.places)
         # Every process offers its first K; infinite orders stand for patches that are not there.
-        room = clusters - min(clusters, len(patches))
-        order = F.pad(order, (0, room), value=torch.inf)
-        patches = F.pad(patches, (0, 0, 0, room))
+        absent = clusters - min(clusters, len(patches))
+        order = F.pad(order, (0, absent), value=torch.inf)
+        patches = F.pad(patches, (0, 0, 0, absent))
         first = order.argsort(stable=True)[:clusters]
         order, patches = gather(order[first]), gather(patches[first])
         real = int(order.isfinite().sum())

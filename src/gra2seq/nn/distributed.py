@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, distributed
 
 
-def in_company() -> bool:
+def is_distributed() -> bool:
     return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
 def total(x: Tensor) -> Tensor:
     """The sum of `x` over all processes; gradients pass through it."""
-    if not in_company():
+    if not is_distributed():
         return x
     return _Total.apply(x)  # type: ignore[no-untyped-call, no-any-return]
 
@@ -37,7 +37,7 @@ class _Total(torch.autograd.Function):
 
 def gather(x: Tensor) -> Tensor:
     """The rows of `x` of all processes, in the order of the processes; no gradient."""
-    if not in_company():
+    if not is_distributed():
         return x
     parts = [torch.empty_like(x) for _ in range(distributed.get_world_size())]
     distributed.all_gather(parts, x.contiguous())

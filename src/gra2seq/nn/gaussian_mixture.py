@@ -1,4 +1,4 @@
-"""RPCL-pix2seq's prior: a mixture of Gaussians over the codes, kept by small EM steps, that loses what it needs not.
+"""RPCL-pix2seq's prior: a mixture of Gaussians over the codes, fitted by small EM steps; it drops spare components.
 
 Every third step is rival-penalised: the component nearest to a code comes closer, the second nearest is pushed away a
 little, so that spare components lose their weight and die (rival penalised competitive learning).

@@ -1,6 +1,6 @@
 """Which patches are linked: a proximity turns the nodes of a sketch into the adjacency A of eq. 2.
 
-Mask first, then choose: a node that is absent or masked is nobody's neighbour and has none.
+Mask first, then choose: a node that is absent or masked has no neighbours and is the neighbour of none.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gra2seq.errors import UserError
+from gra2seq.errors import UserError, unknown_name
 from gra2seq.nn.full_precision import full_precision
 
 SELF = 1.0
@@ -170,5 +170,5 @@ def register_links(name: str, link: Link) -> None:
 def link_rule(name: str) -> Link:
     """The link rule of this name."""
     if name not in LINKS:
-        raise UserError(f"unknown links {name[:80]!r}: one of {', '.join(LINKS)}")
+        raise unknown_name("link rule", name, LINKS)
     return LINKS[name]

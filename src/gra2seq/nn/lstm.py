@@ -1,7 +1,7 @@
 """LSTMs over sequences of many lengths, all steps at once for training and one at a time for drawing.
 
 A batch is packed as torch packs it: longest first, step by step, so that nothing is computed for padding. On a CPU
-torch's own LSTM takes such a batch in many slow pieces; there the walk through its steps is written out below.
+torch's own LSTM takes such a batch in many slow pieces; there its steps are written out below.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class LSTM(nn.LSTM):
         constant = self.added.expand(len(hidden), -1)
         if steady is not None:
             constant = F.linear(steady, self.by_inputs[:, own:], self.added)
-        return _walk(
+        return _run_packed(
             rows.data, self.by_inputs[:, :own], constant[order], hidden[order], cell[order], self.by_hidden,
             rows.batch_sizes.tolist(),
         )  # fmt: skip
@@ -115,12 +115,12 @@ def order_of(packed: PackedSequence) -> Tensor:
 
 
 @full_precision
-def _walk(*inputs: Any) -> Tensor:
-    walked: Tensor = _Walk.apply(*inputs)  # type: ignore[no-untyped-call]
-    return walked
+def _run_packed(*inputs: Any) -> Tensor:
+    outputs: Tensor = _PackedLSTM.apply(*inputs)  # type: ignore[no-untyped-call]
+    return outputs
 
 
-class _Walk(torch.autograd.Function):
+class _PackedLSTM(torch.autograd.Function):
     """An LSTM over packed rows: at step t the first `sizes[t]` sequences go on.
 
     The weights' gradients are one product over all rows, and every product of a step reads its weights as they lie in

@@ -1,6 +1,6 @@
-"""What the decoder says of the next pen move: a mixture of bivariate Gaussians and three pen states (sketch-rnn).
+"""The distribution of the next pen move: a mixture of bivariate Gaussians and three pen states (sketch-rnn).
 
-A thing that knows its own mathematics: `log_prob` and `sample` mean the same in training and in use.
+`PenMove` has `log_prob` and `sample`, which mean the same in training and in use.
 """
 
 from __future__ import annotations

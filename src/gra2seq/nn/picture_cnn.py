@@ -21,8 +21,8 @@ def pixels(pictures: Tensor) -> Tensor:
     return apart.to(torch.get_default_dtype()) / 255
 
 
-def keep_size(network: nn.Module) -> None:
-    """He's initial weights: without batch norm nothing else keeps a signal from fading from layer to layer."""
+def init_he(network: nn.Module) -> None:
+    """He's initial weights: without batch norm nothing else keeps the signal's size from layer to layer."""
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
@@ -59,7 +59,7 @@ class PictureCNN(nn.Module):
     def __init__(self, layers: nn.Sequential, side: int, channels: int = 1) -> None:
         super().__init__()
         self.layers = layers
-        keep_size(layers)
+        init_he(layers)
         layers.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # faster on a CPU
         with torch.no_grad():
             self.dim = layers(torch.zeros(1, channels, side, side)).numel()

@@ -1,4 +1,4 @@
-"""sketch-rnn's decoder: an LSTM that says, pen move by pen move, how the sketch of a code is drawn."""
+"""sketch-rnn's decoder: an LSTM that gives the distribution of each pen move from a code and the moves before."""
 
 from __future__ import annotations
 

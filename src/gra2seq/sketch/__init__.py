@@ -1,1 +1,1 @@
-"""What a drawing is: strokes, files, canvas, patches, masking, quadtree."""
+"""What a drawing is: strokes, lost regions and damage, canvas, patches, simplification, distances, pictures."""

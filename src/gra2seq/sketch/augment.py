@@ -15,8 +15,8 @@ from gra2seq.sketch.strokes import Floats, Sketch
 LINE = 1 / 90  # width of the pen, of the picture's side
 MARGIN = 1 / 16  # of the side, free on all sides of a sketch that is not changed
 SUBPIXEL = 4  # bits behind the point of OpenCV's coordinates
-MOST_TURN = np.radians(12)
-LEAST_SIZE = 0.8
+MAX_TURN = np.radians(12)
+MIN_SIZE = 0.8
 
 
 def picture(sketch: Sketch, side: int, random: np.random.Generator | None = None) -> Pixels:
@@ -37,7 +37,7 @@ def picture(sketch: Sketch, side: int, random: np.random.Generator | None = None
 
 def changed(points: NDArray[Any], random: np.random.Generator) -> Floats:
     """Mirrored half the time, turned, shrunk along each axis and moved, all a little; never out of the box."""
-    turn = random.uniform(-MOST_TURN, MOST_TURN)
+    turn = random.uniform(-MAX_TURN, MAX_TURN)
     turning = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
     points = points @ turning
     if random.random() < 0.5:
@@ -45,7 +45,7 @@ def changed(points: NDArray[Any], random: np.random.Generator) -> Floats:
     low, high = points.min(axis=0), points.max(axis=0)
     points = points - (low + high) / 2
     extent = max(float((high - low).max()), 1e-6)
-    size = random.uniform(LEAST_SIZE, 1.0, 2) * min(1.0, 1 / extent)
+    size = random.uniform(MIN_SIZE, 1.0, 2) * min(1.0, 1 / extent)
     points = points * size
     spare = (1 - (high - low) * size) / 2
     moved: Floats = (points + random.uniform(-1, 1, 2) * np.minimum(spare, 0.1)).astype(np.float32)

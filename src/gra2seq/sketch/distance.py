@@ -1,4 +1,4 @@
-"""The distance a person sees: how far the lines of two drawings lie apart, wherever and however large they are drawn.
+"""Chamfer distance: how far the lines of two drawings lie apart, wherever and however large they are drawn.
 
 Each drawing is scaled to a longer side of 1 around the origin and becomes points along its lines. A point's distance
 is that to the nearest point of the other drawing; the mean over the points, averaged over both directions, is the
@@ -19,7 +19,7 @@ from gra2seq.sketch.region import Flags
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
 SPACING = 1 / 64  # between two points, in longer sides: less than the thickness of the pen, 0.025
-MOST = 1024  # steps along all lines together: a scribble longer than 16 sides has a wider spacing
+MAX_STEPS = 1024  # steps along all lines together: a scribble longer than 16 sides has a wider spacing
 PAIRS = 1 << 17  # of points that are compared at a time: two squares of single precision, in a core's own cache
 
 Cloud = tuple[Doubles, Flags]  # (n, 2) points, and (n,) whose distances count
@@ -110,7 +110,7 @@ def _along(points: Doubles, sketch: Sketch) -> Doubles:
     walked = np.concatenate([[0.0], np.cumsum(size)])
     first, last = sketch.starts, sketch.starts + sketch.lengths - 1
     length = walked[last] - walked[first]
-    spacing = max(SPACING, float(length.sum()) / MOST)
+    spacing = max(SPACING, float(length.sum()) / MAX_STEPS)
     steps = np.ceil(length / spacing - 1e-6).astype(np.int64)  # rounding must not add a step
     stroke = np.repeat(np.arange(len(length)), steps + 1)
     nth = np.arange(len(stroke)) - np.repeat(np.cumsum(steps + 1) - (steps + 1), steps + 1)

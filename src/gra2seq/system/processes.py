@@ -49,7 +49,13 @@ class Worker:
 
 @contextmanager
 def ctrl_c_blocked() -> Iterator[None]:
-    """Delay Ctrl-C until the block ends; processes started inside inherit the mask and never receive one."""
+    """Delay Ctrl-C until the block ends; processes started inside inherit the mask and never receive one.
+
+    Windows has no signal masks: there processes that are started ignore Ctrl-C by themselves (`_run`).
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
     resource_tracker.ensure_running()  # first: starting it as a side effect would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -59,13 +65,13 @@ def ctrl_c_blocked() -> Iterator[None]:
 
 
 def start_worker(work: Callable[..., None], *arguments: Any) -> Worker:
-    """Start a process that runs `work(*arguments, connection)`; it talks to this one through `connection`.
+    """Start a process that runs `work(*arguments, connection)`; `connection` is the pipe to this process.
 
     Ctrl-C is handled by this process alone: the worker never receives it, not even while it imports.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=work, args=(*arguments, there))
+    process = context.Process(target=_run, args=(work, *arguments, there))
     try:
         with ctrl_c_blocked():
             process.start()
@@ -76,6 +82,13 @@ def start_worker(work: Callable[..., None], *arguments: Any) -> Worker:
         raise
     there.close()  # the worker has its own copy
     return Worker(process, here)
+
+
+def _run(work: Callable[..., None], *arguments: Any) -> None:
+    """The work of a process; Ctrl-C is left to the process that started it, also where signals cannot be masked."""
+    if not hasattr(signal, "pthread_sigmask"):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    work(*arguments)
 
 
 @cache

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 class Average:
-    """Follows a network's weights and statistics; `used` lends it to the network for a while."""
+    """The running mean of a network's weights and statistics. Inside `used` the network has the mean."""
 
     def __init__(self, network: nn.Module, keep: float) -> None:
         self.network = network

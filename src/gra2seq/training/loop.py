@@ -40,7 +40,7 @@ from gra2seq.training.logs import Logs
 from gra2seq.training.objectives import OBJECTIVES
 from gra2seq.training.optimise import BETAS, EPSILON, check_finite, clip, learning_rate
 from gra2seq.training.reader import NO_READER, load_reader
-from gra2seq.training.report import Clock, Report, Watch, is_finished, reached_limit, seconds_left
+from gra2seq.training.report import Clock, Report, StepCallback, is_finished, reached_limit, seconds_left
 from gra2seq.training.run_lock import lock_run
 from gra2seq.training.stopping import Stopping
 from gra2seq.training.validation import Validation
@@ -52,8 +52,8 @@ class Stopped(Exception):
     """The user asked for it (Ctrl-C, SIGTERM); the checkpoint is written."""
 
 
-def train(config: RunConfig, *, resume: bool = False, watch: Watch | None = None) -> Path:
-    """Train a model; returns the folder of the run, which `gra2seq.load` opens."""
+def train(config: RunConfig, *, resume: bool = False, on_step: StepCallback | None = None) -> Path:
+    """Train a model; returns the folder of the run, which `gra2seq.load` opens. `on_step` receives a report a step."""
     keep_freed_memory()
     if config.threads:
         torch.set_num_threads(config.threads)
@@ -69,7 +69,7 @@ def train(config: RunConfig, *, resume: bool = False, watch: Watch | None = None
         if leads:  # again: another training may have ended there while the data were made ready
             _check_folder(run, resume)
         fabric.launch()
-        return Trainer(config, dataset, fabric, resume, watch if fabric.is_global_zero else None).run_all()
+        return Trainer(config, dataset, fabric, resume, on_step if fabric.is_global_zero else None).run_all()
 
 
 def _check_folder(run: Path, resume: bool) -> None:
@@ -118,8 +118,10 @@ def _fabric(config: RunConfig) -> Fabric:
 class Trainer:
     """One process of a training: its network, optimiser, data and place in the run."""
 
-    def __init__(self, config: RunConfig, dataset: Dataset, fabric: Fabric, resume: bool, watch: Watch | None) -> None:
-        self.config, self.training, self.fabric, self.watch = config, config.training, fabric, watch
+    def __init__(
+        self, config: RunConfig, dataset: Dataset, fabric: Fabric, resume: bool, on_step: StepCallback | None
+    ) -> None:
+        self.config, self.training, self.fabric, self.on_step = config, config.training, fabric, on_step
         self.run, self.state = Path(config.run), Progress()
         torch.manual_seed(config.seed)
         self.network = build_network(config.model, dataset.categories)
@@ -210,7 +212,7 @@ class Trainer:
         clock, started, before = Clock(self.training.batch), time.perf_counter(), self.state.seconds
         for step, batch in self._numbered(steps):
             values, names = self._step(step, batch, learning_rate(self.training, schedule, step), stopping)
-            stop_now = values.pop("asked") > 0
+            stop_now = values.pop("stop") > 0
             self.state.step, self.state.seconds = step + 1, before + time.perf_counter() - started
             speed = clock.tick()
             self.logs.step(self.state.step, {**values, "sketches_per_second": speed})
@@ -238,8 +240,8 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         terms, figures = self.objective(batch.to(self.fabric.device))
         loss = torch.stack(list(terms.values())).sum()
-        asked = torch.tensor(float(stopping.asked), device=loss.device)  # one process is asked, all of them stop
-        values = _global_means(self.fabric, {"loss": loss, **terms, **figures, "asked": asked})
+        stop = torch.tensor(float(stopping.requested), device=loss.device)  # of any process, for all
+        values = _global_means(self.fabric, {"loss": loss, **terms, **figures, "stop": stop})
         rank = self.fabric.global_rank
         check_finite({name: values[name] for name in ("loss", *terms)}, step, batch, self.run, rank)
         self.fabric.backward(loss)
@@ -300,14 +302,14 @@ class Trainer:
         return bool(limit) and bool(self.fabric.broadcast(self.state.seconds >= limit))
 
     def _report(self, values: dict[str, float], names: list[str], speed: float, valid: float | None) -> None:
-        if self.watch is not None:
+        if self.on_step is not None:
             left = seconds_left(self.training, self.state, speed)
             terms = {name: values[name] for name in names}
-            self.watch(Report(self.state.step, self.training.max_steps, values["loss"], terms, speed, left, valid))
+            self.on_step(Report(self.state.step, self.training.max_steps, values["loss"], terms, speed, left, valid))
 
     def _note(self, text: str) -> None:
-        if self.watch is not None:
-            self.watch(Report.of_note(self.state.step, self.training.max_steps, text))
+        if self.on_step is not None:
+            self.on_step(Report.of_note(self.state.step, self.training.max_steps, text))
 
 
 def _global_means(fabric: Fabric, values: dict[str, Tensor]) -> dict[str, float]:

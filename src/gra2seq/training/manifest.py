@@ -1,4 +1,4 @@
-"""What a run was: options, versions, commit, data, seed. Enough to do it again, and to refuse to mix two runs."""
+"""What a run was: options, versions, commit, data, seed; enough to repeat it and to refuse to resume another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training lowers: the whole model's loss, or that of a part beside a trained model."""
+"""What training minimises: the loss of the whole model, or that of one part of a trained model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from gra2seq.data.batches import Batch
 from gra2seq.models.sketch_model import SketchModel, follow, negative_log_likelihood
 
-Losses = tuple[dict[str, Tensor], dict[str, Tensor]]  # terms that add up to the loss, and figures to watch
+Losses = tuple[dict[str, Tensor], dict[str, Tensor]]  # terms that add up to the loss, and figures for the log
 
 
 class Reconstruct(nn.Module):
@@ -44,10 +44,10 @@ class RepairCodes(nn.Module):
     def forward(self, batch: Batch) -> Losses:
         assert batch.whole is not None
         with torch.no_grad():
-            damaged, whole = self.network.encode(batch, repair=False), self.network.encode(batch.whole, repair=False)
+            damaged, intact = self.network.encode(batch, repair=False), self.network.encode(batch.whole, repair=False)
         assert self.network.repair is not None
         repaired = self.network.repair(damaged, batch.views["picture"], batch.views["lost"])
-        error, before = ((code - whole).square().sum(dim=-1).mean() for code in (repaired, damaged))
+        error, before = ((code - intact).square().sum(dim=-1).mean() for code in (repaired, damaged))
         return {"repair": error}, {"unrepaired": before}
 
 

@@ -22,16 +22,16 @@ from rich.progress import (
 )
 from rich.text import Text
 
-if TYPE_CHECKING:  # who only draws shall not wait for what trains
+if TYPE_CHECKING:  # drawing shows progress too, and must not import what training needs
     from gra2seq.config.run import RunConfig
-    from gra2seq.training.report import Report, Watch
-    from gra2seq.training.side_by_side import WatchAll
+    from gra2seq.training.report import Report, StepCallback
+    from gra2seq.training.side_by_side import NamedStepCallback
 
 LINE_EVERY = 10.0  # seconds between plain lines
 
 
 @contextmanager
-def show(console: Console, config: RunConfig) -> Iterator[Watch]:
+def show(console: Console, config: RunConfig) -> Iterator[StepCallback]:
     """A watcher for `train`: a live bar on a terminal, a line now and then elsewhere."""
     if not console.is_terminal:
         yield _lines(console)
@@ -41,18 +41,18 @@ def show(console: Console, config: RunConfig) -> Iterator[Watch]:
 
 
 @contextmanager
-def show_all(console: Console) -> Iterator[WatchAll]:
+def show_all(console: Console) -> Iterator[NamedStepCallback]:
     """The same for `side_by_side`: a bar, or lines, for each training that has begun."""
-    watches: dict[str, Watch] = {}
+    callbacks: dict[str, StepCallback] = {}
     with _training_bars(console) if console.is_terminal else nullcontext() as bar:
 
-        def watch(name: str, report: Report) -> None:
-            if name not in watches:
+        def on_step(name: str, report: Report) -> None:
+            if name not in callbacks:
                 start = f"{name}: "
-                watches[name] = _bar(console, bar, name, report.steps, start) if bar else _lines(console, start)
-            watches[name](report)
+                callbacks[name] = _bar(console, bar, name, report.steps, start) if bar else _lines(console, start)
+            callbacks[name](report)
 
-        yield watch
+        yield on_step
 
 
 def _training_bars(console: Console) -> Progress:
@@ -65,10 +65,10 @@ def _training_bars(console: Console) -> Progress:
     return Progress(*columns, console=console, refresh_per_second=4)
 
 
-def _bar(console: Console, bar: Progress, description: str, steps: int, start: str = "") -> Watch:
+def _bar(console: Console, bar: Progress, description: str, steps: int, start: str = "") -> StepCallback:
     task = bar.add_task(description, total=steps, words="")
 
-    def watch(report: Report) -> None:
+    def on_step(report: Report) -> None:
         if report.note:
             console.print(start + report.note, markup=False)
             return
@@ -76,12 +76,14 @@ def _bar(console: Console, bar: Progress, description: str, steps: int, start: s
             console.print(f"{start}step {report.step}: validation loss {report.valid:.3f}", markup=False)
         bar.update(task, completed=report.step, words=words(report))
 
-    return watch
+    return on_step
 
 
 def words(report: Report) -> str:
+    """Loss, its terms, speed and time left; the first step has no speed yet."""
     terms = " ".join(f"{name} {value:.2f}" for name, value in report.terms.items())
-    return f"loss {report.loss:.2f} ({terms}) · {report.rate:.0f} sketches/s · {duration(report.left)} left"
+    speed = f" · {report.rate:.0f} sketches/s · {duration(report.left)} left" if math.isfinite(report.rate) else ""
+    return f"loss {report.loss:.2f} ({terms}){speed}"
 
 
 def duration(seconds: float) -> str:
@@ -92,10 +94,10 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
-def _lines(console: Console, start: str = "") -> Watch:
+def _lines(console: Console, start: str = "") -> StepCallback:
     last = -math.inf
 
-    def watch(report: Report) -> None:
+    def on_step(report: Report) -> None:
         nonlocal last
         if report.note:
             console.print(start + report.note, markup=False)
@@ -104,7 +106,7 @@ def _lines(console: Console, start: str = "") -> Watch:
             valid = f" · valid {report.valid:.3f}" if report.valid is not None else ""
             console.print(f"{start}step {report.step}/{report.steps} · {words(report)}{valid}", markup=False)
 
-    return watch
+    return on_step
 
 
 @contextmanager

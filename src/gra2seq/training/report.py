@@ -31,7 +31,7 @@ class Report:
         return Report(step, steps, math.nan, {}, math.nan, math.nan, note=note)
 
 
-Watch = Callable[[Report], None]
+StepCallback = Callable[[Report], None]
 
 
 @dataclass

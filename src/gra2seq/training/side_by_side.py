@@ -21,14 +21,14 @@ from gra2seq.training.loop import Stopped, train
 from gra2seq.training.report import Report
 from gra2seq.training.stopping import Stopping
 
-LOOK_EVERY = 0.2  # seconds
+POLL_SECONDS = 0.2  # seconds
 FAILED = "failed.txt"  # in the folder of a run that did, for no fault of the user
 
-WatchAll = Callable[[str, Report], None]
-ShowAll = Callable[[], AbstractContextManager[WatchAll]]
+NamedStepCallback = Callable[[str, Report], None]
+ShowAll = Callable[[], AbstractContextManager[NamedStepCallback]]
 
 
-def show_nobody() -> AbstractContextManager[WatchAll]:
+def show_nothing() -> AbstractContextManager[NamedStepCallback]:
     return nullcontext(lambda _name, _report: None)
 
 
@@ -40,10 +40,10 @@ class Planned:
     resume: bool = False
 
 
-def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> dict[str, str]:
+def side_by_side(plans: Mapping[str, Planned], jobs: int, on_step: NamedStepCallback) -> dict[str, str]:
     """Train all, `jobs` at a time; returns what went wrong, by name. The others go on when one fails.
 
-    The first Ctrl-C (or SIGTERM) is handed on: every training writes its checkpoint before `Stopped` is raised.
+    The first Ctrl-C (or SIGTERM) is passed on: every training writes its checkpoint before `Stopped` is raised.
     """
     if jobs < 1:
         raise UserError(f"jobs={jobs} must be at least 1")
@@ -54,11 +54,11 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
     waiting = list(plans)
     running: dict[str, Worker] = {}
     failed: dict[str, str] = {}
-    handed_on = False
+    signalled = False
 
     def fail(name: str, why: str) -> None:
         failed[name] = why
-        watch(name, Report.of_note(0, plans[name].config.training.max_steps, f"failed: {why}"))
+        on_step(name, Report.of_note(0, plans[name].config.training.max_steps, f"failed: {why}"))
 
     try:
         with Stopping() as stopping:
@@ -69,24 +69,24 @@ def side_by_side(plans: Mapping[str, Planned], jobs: int, watch: WatchAll) -> di
                         running[name] = _start(plans[name], threads)
                     except OSError as error:
                         fail(name, f"no process for it: {error}")
-                wait([end for one in running.values() for end in (one.connection, one.process.sentinel)], LOOK_EVERY)
+                wait([end for one in running.values() for end in (one.connection, one.process.sentinel)], POLL_SECONDS)
                 for name, one in list(running.items()):
-                    ended = not one.process.is_alive()  # asked first, so that its last message is read
+                    ended = not one.process.is_alive()  # before reading, so that its last message is read
                     for message in one.messages():
                         if isinstance(message, Report):
-                            watch(name, message)
-                        elif not handed_on:
+                            on_step(name, message)
+                        elif not signalled:
                             fail(name, message)
                     if ended:
                         del running[name]
-                        if one.process.exitcode and name not in failed and not handed_on:
+                        if one.process.exitcode and name not in failed and not signalled:
                             fail(name, f"its process ended with {one.exit_reason}")
-                if stopping.asked and not handed_on:
-                    handed_on = True
+                if stopping.requested and not signalled:
+                    signalled = True
                     waiting.clear()
                     for one in running.values():
                         one.process.terminate()
-            if stopping.asked:
+            if stopping.requested:
                 raise Stopped("stopped; what has begun keeps its checkpoint")
     except KeyboardInterrupt:  # a second Ctrl-C: at once
         for one in running.values():
@@ -104,7 +104,7 @@ def _start(plan: Planned, threads: int) -> Worker:
 
 
 def why_failed(error: Exception, run: Path) -> str:
-    """What a user did wrong says itself; of anything else the kind is said, and where the rest is written."""
+    """The message of a UserError; of any other error its type and message, and the file with its traceback."""
     if isinstance(error, UserError):
         return str(error)
     with suppress(OSError, UserError), atomic_write(run / FAILED) as temporary:
@@ -115,7 +115,7 @@ def why_failed(error: Exception, run: Path) -> str:
 def _train(config: RunConfig, resume: bool, connection: Connection) -> None:
     """A worker: sends every report of its training and, if it fails, the error."""
 
-    def watch(report: Report) -> None:
+    def on_step(report: Report) -> None:
         try:
             connection.send(report)
         except OSError:  # the command that began this training is gone: save, and end
@@ -123,7 +123,7 @@ def _train(config: RunConfig, resume: bool, connection: Connection) -> None:
 
     try:
         import_modules(config.modules)
-        train(config, resume=resume, watch=watch)
+        train(config, resume=resume, on_step=on_step)
         return
     except Stopped:
         why = "it was stopped by a signal; its checkpoint is written"

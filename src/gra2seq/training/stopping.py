@@ -11,22 +11,22 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopping:
-    """While it is entered, the first signal only sets `asked`."""
+    """While it is entered, the first signal only sets `requested`."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Stopping:
         if threading.current_thread() is threading.main_thread():  # elsewhere Python allows no handler
-            self._before = {number: signal.signal(number, self._ask) for number in SIGNALS}
+            self._before = {number: signal.signal(number, self._request) for number in SIGNALS}
         return self
 
-    def _ask(self, number: int, _frame: FrameType | None) -> None:
-        if self.asked and number == signal.SIGINT:  # SIGTERM may be said more than once, and after Ctrl-C
+    def _request(self, number: int, _frame: FrameType | None) -> None:
+        if self.requested and number == signal.SIGINT:  # SIGTERM may arrive more than once, and after Ctrl-C
             self._restore()
             signal.raise_signal(number)
-        self.asked = True
+        self.requested = True
 
     def _restore(self) -> None:
         for number, handler in self._before.items():

@@ -1,4 +1,4 @@
-"""How a run stands: its loss on sketches it does not learn from, a gallery of drawings, and the best weights so far."""
+"""Validation: the loss on sketches of the validation split, a gallery of drawings, and the best weights so far."""
 
 from __future__ import annotations
 

@@ -1,0 +1,52 @@
+"""Worker processes, also on systems without signal masks and priorities (Windows)."""
+
+from __future__ import annotations
+
+import os
+import signal
+from multiprocessing.connection import Connection
+
+import pytest
+
+from gra2seq.data import schedule
+from gra2seq.system import processes
+
+
+def double(number: int, connection: Connection) -> None:
+    connection.send(2 * number)
+
+
+@pytest.fixture(autouse=True)
+def _signals_are_restored():
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("has_masks", [True, False])
+def test_worker_answers_with_and_without_signal_masks(has_masks, monkeypatch):
+    if not has_masks:
+        monkeypatch.delattr(signal, "pthread_sigmask", raising=False)
+    worker = processes.start_worker(double, 21)
+    assert worker.connection.recv() == 42
+    worker.process.join()
+    assert worker.process.exitcode == 0
+
+
+def test_worker_ignores_ctrl_c_where_signals_cannot_be_masked(monkeypatch):
+    monkeypatch.delattr(signal, "pthread_sigmask", raising=False)
+    seen = []
+    processes._run(lambda: seen.append(signal.getsignal(signal.SIGINT)))
+    assert seen == [signal.SIG_IGN]
+
+
+def test_batch_workers_start_without_priorities_and_alarms(monkeypatch):
+    monkeypatch.delattr(os, "nice", raising=False)
+    monkeypatch.delattr(signal, "SIGALRM", raising=False)
+    threads = schedule.cv2.getNumThreads()
+    try:
+        schedule._start_worker(0)
+    finally:
+        schedule.cv2.setNumThreads(threads)
+    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
