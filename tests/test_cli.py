@@ -250,6 +250,8 @@ def test_bad_words(call, tmp_path, tiny_run, cat):
         (["heal", cat, *model, *out, "--hole", "1,2,3"], "x,y,width,height"),
         (["heal", cat, *model, *out, "--hole", "1,2,-3,4"], "hole"),
         (["heal", cat, *model, *out, "--mask-prob", "7"], "between 0 and 1"),
+        (["heal", cat, *HOLE, *model, *out, "--mask-prob", "0.1"], "leave out --hole"),
+        (["heal", cat, *model, *out, "--mask-prob", "0.1", "--frame", "0,0,900,900"], "leave out --hole"),
         (["heal", cat, *HOLE, *model, *out, "--temperature", "-1"], "temperature"),
         (["graph", cat, *model, "--links", "best", "-o", tmp_path / "g.png"], "synonymous"),
         (["graph", cat, *model, "-o", tmp_path / "g.bmp"], ".png, .svg, .pdf"),

@@ -252,6 +252,8 @@ def test_each_sketch_may_have_holes_and_a_frame_of_its_own(tiny_run):
     ("wrong", "message"),
     [
         ({"mask_prob": 1.5}, "between 0 and 1"),
+        ({"mask_prob": 0.1, "holes": [(10, 20, 60, 60)]}, "leave out holes and frame"),
+        ({"mask_prob": 0.1, "frame": (-99, -99, 999, 999)}, "leave out holes and frame"),
         ({"holes": (10, 20, 60, 60)}, "holes must be"),
         ({"holes": [[(10, 20, 60, 60)]] * 2}, "for each of 3"),
         ({"holes": [(10, 20, 60)]}, "holes must be"),

@@ -28,9 +28,9 @@ from gra2seq.sketch.damage import (
     Frames,
     Holes,
     as_list,
+    check_samples,
     damages_of,
     like_given,
-    masked,
     own_number,
 )
 from gra2seq.sketch.detection import DETECT, to_heal, with_intact
@@ -143,9 +143,15 @@ class Model:
     @overload
     def redraw(self, sketches: Drawable, **options: Any) -> Sketch | list[Sketch]: ...
     def redraw(
-        self, sketches: Drawable | Sequence[Drawable], *, samples: int = 1, **options: Any
+        self,
+        sketches: Drawable | Sequence[Drawable],
+        *,
+        holes: Holes = (),
+        frame: Frames | None = None,
+        samples: int = 1,
+        **options: Any,
     ) -> Sketch | list[Sketch]:
-        """Each sketch drawn again from its code, where the original lies. Options are those of `heal`.
+        """Each sketch drawn again from its code, where the original lies. `holes` and `frame` as in `encode`.
 
         >>> import gra2seq
         >>> from gra2seq.data.doodles import doodle
@@ -153,7 +159,7 @@ class Model:
         >>> gra2seq.load().redraw(cat, best_of=2).category
         'cat'
         """
-        drawn = self.heal_damages(damages_of(as_list(sketches)), samples=samples, **options)
+        drawn = self.heal_damages(damages_of(as_list(sketches), holes, frame), samples=samples, **options)
         return like_given(sketches, drawn, samples)
 
     @overload
@@ -192,9 +198,8 @@ class Model:
             keep_lines = keep_lines is None or keep_lines
             options = {"infill": HEALING_SAMPLES if keep_lines and not mask_prob else 0} | options
         chosen = self.changed_drawing(drawing, options | {"keep_lines": keep_lines})
-        damages, intact = to_heal(as_list(sketches), () if mask_prob else holes, frame, chosen.keep_lines)
-        if mask_prob:
-            damages, intact = masked(as_list(sketches), mask_prob, chosen.seed), [False] * len(damages)
+        masks = (mask_prob, chosen.seed)
+        damages, intact = to_heal(as_list(sketches), holes, frame, chosen.keep_lines, masks)
         damaged = [damage for damage, whole in zip(damages, intact, strict=True) if not whole]
         drawn = self.heal_damages(damaged, samples=samples, drawing=chosen, progress=progress)
         return like_given(sketches, with_intact(damages, intact, drawn, samples), samples)
@@ -210,7 +215,7 @@ class Model:
     ) -> list[Sketch]:
         """As `heal`, of damage: the drawings of damage 0, then those of damage 1, …"""
         drawing = self.changed_drawing(drawing, options)
-        _check_samples(samples)
+        check_samples(samples)
         if drawing.infill:
             return self._infilled(damages, samples, drawing)
         codes = self._encode(damages, drawing.repair)
@@ -248,7 +253,7 @@ class Model:
         >>> gra2seq.load().complete(begun, seed=1).strokes[0].tolist() == begun.strokes[0].tolist()
         True
         """
-        _check_samples(samples)
+        check_samples(samples)
         chosen = replace(self.changed_drawing(drawing, options), infill=samples)
         done = self._infilled(damages_of(as_list(sketches), frame=frame), samples, chosen)
         return like_given(sketches, done, samples)
@@ -343,8 +348,3 @@ class Model:
         if not given and drawing is self.drawing:
             return drawing
         return parse_config({"drawing": {**as_dict(drawing), **given}}).drawing
-
-
-def _check_samples(samples: int) -> None:
-    if not 1 <= samples <= 10_000:
-        raise UserError(f"samples={samples} must be from 1 to 10,000")

@@ -7,7 +7,7 @@ from gra2seq.data.batches import prepare_training
 from gra2seq.data.doodles import doodles
 from gra2seq.models.graph_encoder import GraphEncoder
 from gra2seq.models.registry import MODELS, build, preparation_of
-from options_by_name import config_of
+from options_by_name import config_of, tiny
 
 SKETCHES = list(doodles(4, seed=30))
 SEEDS = range(10)
@@ -46,6 +46,19 @@ def test_node_features_have_deviation_1_and_few_filters_are_silent(name):
         assert len(silent) == len(graph.embed.weights)
         for layer, share in silent.items():
             assert share <= 1 / 3, (seed, layer)
+
+
+@pytest.mark.parametrize("name", PATCH_SYSTEMS)
+def test_every_patch_system_logs_silent_filters_norms_and_cosines(name):
+    """Silent filters in validation: those of the systems without clusters were not logged."""
+    config = tiny(name)
+    network = build(config.model, 3).eval()
+    preparation = preparation_of(config, 30.0)
+    batch = prepare_training(SKETCHES, preparation, [(0, i) for i in range(len(SKETCHES))], validation=True)
+    _, figures = network(batch)
+    layers = {f"silent_{layer}" for layer in range(1, 1 + len(config.model.channels))}
+    assert layers | {"norm", "cosine_linked", "cosine_any"} <= figures.keys()
+    assert not layers & network.train()(batch)[1].keys()
 
 
 SMALL_START = pytest.mark.xfail(

@@ -333,3 +333,25 @@ def test_masks_that_hide_everything_are_refused():
     line = Sketch.from_polylines([[[x, 0] for x in range(18)]])
     with pytest.raises(UserError, match=r"masks with probability 1.* hide all of the sketch: lower it"):
         model_of("sp-gra2seq").heal(line, mask_prob=1.0)
+
+
+def test_redraw_takes_holes_and_frames_as_heal_does():
+    model = model_of("gra2seq-plus")
+    (damage,) = damages_of(SKETCHES[:1], HOLES[:1], FRAMES[:1])
+    where = {"holes": HOLES[:1], "frame": FRAMES[:1], "seed": 3}
+    drawn = model.redraw(SKETCHES[:1], **where)
+    assert_same_drawings(drawn, model.redraw([damage.visible], **where))
+    assert_same_drawings(drawn, model.heal(SKETCHES[:1], infill=0, **ANEW, **where))
+    with pytest.raises(UserError, match="does not contain the drawing"):
+        model.redraw(SKETCHES[0], frame=box_in(SKETCHES[0], 0.2, 0, 1, 1))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_drawing_whose_patches_are_all_masked_is_drawn_from_what_ink_is_left(name):
+    line = Sketch.from_polylines([[(0, 0), (100, 0), (100, 80)], [(20, 60), (40, 60)]])
+    damage = mask(line, np.zeros(20), 0.5)
+    assert len(damage.centres) == 0
+    assert len(damage.visible) > 0
+    model = model_of(name)
+    assert np.isfinite(model.encode(damage)).all()
+    assert np.isfinite(model.heal(damage, seed=1, **ANEW).points).all()

@@ -99,6 +99,8 @@ def heal(
     engine_map, detect = _ray_map(engine, address, jobs, device), not (hole or erase or end_missing or mask_prob)
     if preview and not detect:
         raise UserError("--preview shows detected damage: leave out --hole, --erase, --missing-end and --mask-prob")
+    if mask_prob and (hole or erase or end_missing or frame):
+        raise UserError("--mask-prob says what is lost: leave out --hole, --erase, --missing-end and --frame")
     output = Output("healed", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json, preview)
     with Job(files, output, ModelSource(model, device, precision), limit, samples if resume else 0) as job:
         if mask_prob:

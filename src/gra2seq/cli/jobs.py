@@ -20,7 +20,7 @@ from gra2seq.formats.motion import MotionCell, check_motion, write_motion
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import suffix_of, writable_suffixes
 from gra2seq.formats.svg.document import SvgDocument
-from gra2seq.healing.documents import Healed, HealRequest, check_visible
+from gra2seq.healing.documents import Healed, HealRequest, check_visible, visible_of_svg
 from gra2seq.healing.drawing_items import DocumentItem, Drawer, Item, RedrawItem, SketchesItem, parts_of
 from gra2seq.healing.ray_map import Map, local_map
 from gra2seq.sketch.detection import find_damage
@@ -159,6 +159,8 @@ class Job:
         sketches = [sketch for _, sketch in records]
         self._check_count(target, len(records) * task.samples, [split for split, _ in records])
         requests = self._requests(path, sketches, task)
+        if task.lost and path.name.lower().endswith(".svg"):
+            sketches = [visible_of_svg(path, task.lost)]
         items = [SketchesItem(sketches[part], requests[part], task.samples) for part in parts_of(sketches)]
 
         def finish(healed: list[list[Healed]]) -> None:

@@ -14,6 +14,7 @@ from gra2seq.config import DrawingConfig
 from gra2seq.errors import UserError
 from gra2seq.sketch.damage import Damage, lose, missing_end_of
 from gra2seq.sketch.region import Box, Region
+from gra2seq.sketch.simplify import simplify_in_place
 from gra2seq.sketch.strokes import Doubles, Sketch
 
 if TYPE_CHECKING:
@@ -44,15 +45,24 @@ class HealRequest:
 def heal_document(model: Model, document: SvgDocument, request: HealRequest) -> list[SvgDocument]:
     """Healed versions of an SVG document: lost lines are cut off, new ones are added in the style of their neighbours.
 
-    Everything outside of the lost region stays byte for byte. Without `keep_lines` all drawn lines are replaced.
+    Everything outside of the lost region stays byte for byte. Without `keep_lines` all drawn lines are replaced. The
+    damage is that of the cut document: how a curve becomes points depends on all of it, and on the drawing's size.
     """
-    damage = request.damage(document.sketch)
+    cut = document.cut(list(request.lost.rings)) if request.lost else document
+    damage = request.damage(cut.sketch)
     drawing = request.drawing
     if drawing.keep_lines or drawing.infill:
-        cut = document.cut(list(request.lost.rings)) if request.lost else document
         return [cut.add_healed(lines, curves=request.curves) for lines in new_lines(model, damage, request)]
     healed = model.heal_damages([damage], samples=request.samples, drawing=drawing)
-    return [document.replace_strokes(one, curves=request.curves) for one in healed]
+    return [cut.replace_strokes(one, curves=request.curves) for one in healed]
+
+
+def visible_of_svg(path: str | Path, lost: Region) -> Sketch:
+    """What an SVG shows outside of a region, simplified as `read` does: what was lost has no part in it."""
+    from gra2seq.formats.svg.document import SvgDocument
+
+    document = SvgDocument.read(Path(path)).cut(list(lost.rings))
+    return simplify_in_place(lose(document.sketch, lost).visible)
 
 
 def new_lines(model: Model, damage: Damage, request: HealRequest) -> list[list[Doubles]]:

@@ -80,6 +80,10 @@ class GraphEncoder(nn.Module):
             links, added = link(replace(nodes, features=x[:, 1:])), None  # positions are in the features by now
         return Graph(nodes, adjacency, self.mix(x, self._whole(links, patches), added))
 
+    def figures(self, graph: Graph, patches: PatchInput) -> dict[str, Tensor]:
+        """What is worth watching; in validation also the silent filters of each layer."""
+        return graph.figures() | ({} if self.training else self.embed.silent_filters(patches.blocks))
+
     def _whole(self, adjacency: Tensor, patches: PatchInput) -> Tensor:
         """Eq. 3 and 4: with the whole view, normalised."""
         return self.normalise(with_whole_view(adjacency, patches.valid, self.corner))

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from gra2seq.config.model import ModelConfig
 from gra2seq.data.batches import Batch
+from gra2seq.data.views import PatchInput
 from gra2seq.models.graph_encoder import Graph, GraphEncoder, SingleProduct
 from gra2seq.models.sketch_model import Code, Decoded, Encoding, SketchModel, build_decoder, rows_that_count
 from gra2seq.nn.links import NORMALISING, link_rule
@@ -28,9 +29,10 @@ class FreeGraph(nn.Module):
         self.graph, self.code = graph, code
 
     def forward(self, batch: Batch) -> Encoding:
-        graph: Graph = self.graph(batch.views["patches"])
+        patches: PatchInput = batch.views["patches"]
+        graph: Graph = self.graph(patches)
         mean, log_variance = self.code(graph.feature)
-        return Encoding(mean, log_variance, figures=graph.figures())
+        return Encoding(mean, log_variance, figures=self.graph.figures(graph, patches))
 
 
 class Perception(nn.Module):

@@ -30,9 +30,7 @@ class SynonymEncoder(nn.Module):
         patches: PatchInput = batch.views["patches"]
         graph: Graph = self.graph(patches)
         mean, log_variance = self.code(graph.feature)
-        figures = graph.figures()
-        if not self.training:
-            figures |= self.graph.embed.silent_filters(patches.blocks)
+        figures = self.graph.figures(graph, patches)
         if self.centroids is None:
             return Encoding(mean, log_variance, {}, figures)
         vectors = graph.nodes.features[patches.valid]  # (n, D)

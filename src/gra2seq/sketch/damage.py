@@ -121,6 +121,12 @@ def as_list(sketches: Drawable | Sequence[Drawable]) -> list[Drawable]:
     return [sketches] if isinstance(sketches, Sketch | Damage) else list(sketches)
 
 
+def check_samples(samples: int) -> None:
+    """Raise a `UserError` unless so many drawings of each sketch can be made."""
+    if not 1 <= samples <= 10_000:
+        raise UserError(f"samples={samples} must be from 1 to 10,000")
+
+
 def like_given(sketches: Drawable | Sequence[Drawable], drawn: list[Sketch], samples: int) -> Sketch | list[Sketch]:
     """One drawing for one sample of one sketch, otherwise the list."""
     return drawn[0] if isinstance(sketches, Sketch | Damage) and samples == 1 else drawn

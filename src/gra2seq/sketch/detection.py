@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.damage import Damage, Frames, Holes, damages_of, lose, one_each
+from gra2seq.sketch.damage import Damage, Frames, Holes, damages_of, lose, masked, one_each
 from gra2seq.sketch.erased_box import Candidates, candidates
 from gra2seq.sketch.region import Region, pieces
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
@@ -49,12 +49,21 @@ def find_damage(sketch: Sketch) -> Region | None:
 
 
 def to_heal(
-    sketches: Sequence[Sketch | Damage], holes: Holes | str, frame: Frames | None, keep_lines: bool
+    sketches: Sequence[Sketch | Damage],
+    holes: Holes | str,
+    frame: Frames | None,
+    keep_lines: bool,
+    masks: tuple[float, int] = (0.0, 0),
 ) -> tuple[list[Damage], list[bool]]:
     """The damage of each sketch, given by `holes` or detected, and which of them are intact: nothing to heal.
 
-    Damage is taken as it is. Where lines are not kept, sketches without holes are drawn anew too.
+    Damage is taken as it is. Where lines are not kept, sketches without holes are drawn anew too. `masks`, a
+    probability and a seed, are the paper's: they say alone what is lost, in the frame of the whole drawing.
     """
+    if masks[0]:
+        if frame is not None or (len(holes) and not isinstance(holes, str)):
+            raise UserError("mask_prob says what is lost, in the frame of the whole drawing: leave out holes and frame")
+        return masked(sketches, *masks), [False] * len(sketches)
     damages = damages_of(sketches, () if isinstance(holes, str) else holes, frame)
     if not isinstance(holes, str):
         return damages, [keep_lines and not damage.lost for damage in damages]

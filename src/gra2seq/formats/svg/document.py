@@ -228,7 +228,7 @@ class SvgDocument:
     @cached_property
     def _default_style(self) -> LineStyle:
         stroked = [element.style for element in self.elements if element.stroked for _ in element.strokes]
-        return self._default or most_common(stroked) or most_common(self.styles) or LineStyle()
+        return most_common(stroked) or most_common(self.styles) or self._default or LineStyle()
 
     @cached_property
     def _ends(self) -> Doubles:
