@@ -50,6 +50,14 @@ def test_hermite_leaves_both_ends_in_their_directions():
     assert abs(last[0] / last[1]) < 0.4
 
 
+def test_a_corner_near_the_end_does_not_turn_the_direction():
+    """What is left of the side of a box, and its corner: the side goes on straight."""
+    short = np.array([[0.03, 0.0], [0.0, 0.0], [0.0, 0.4]])
+    np.testing.assert_allclose(outward(short), [1, 0], atol=1e-12)
+    hook = np.array([[0.005, 0.0], [0.0, 0.0], [0.0, 0.4]])  # too short to be a side
+    assert outward(hook)[1] < -0.9
+
+
 def test_direction_at_the_end_of_a_dot_is_nothing():
     assert np.array_equal(outward(np.array([[0.3, 0.3]])), [0, 0])
     assert np.array_equal(outward(np.array([[0.3, 0.3], [0.3, 0.3]])), [0, 0])

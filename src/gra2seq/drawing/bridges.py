@@ -18,6 +18,8 @@ POINTS = 9  # of a bridge
 NEIGHBOURS = 15  # nearest other ends that an end may be joined with
 MAX_ENDS = 2000  # that are looked at, the first ones: the time grows with their square (drawings have tens)
 TANGENT = 0.05  # longer sides of a stroke that tell its direction at its end
+CORNER = 1.0  # radians: a stroke that turns more at one point has its direction from before it
+SHORTEST = 0.015  # longer sides: a shorter way to a corner tells no direction
 STRAIGHT = (0.12, 0.003)  # longer sides: a stroke that leaves its chord over the first by at most the second is
 MIN_TURN = 0.4  # radians between two straight lines that meet in a corner
 LENGTH_COST = 2.0  # radians of bending that one longer side of length counts as
@@ -95,6 +97,11 @@ def outward(stroke: Doubles) -> Doubles:
     """(2,) unit direction in which a stroke leaves its first point, away from itself; 0 of a dot."""
     far = np.hypot(*(stroke - stroke[0]).T)
     place = int((far >= TANGENT).argmax()) or len(stroke) - 1
+    moves = np.diff(stroke[: place + 1], axis=0)
+    angles = np.arctan2(moves[:, 1], moves[:, 0])
+    turns = np.abs((np.diff(angles) + np.pi) % (2 * np.pi) - np.pi)
+    corners = np.flatnonzero((turns >= CORNER) & (far[1:place] >= SHORTEST)) + 1
+    place = int(corners[0]) if len(corners) else place
     return np.asarray((stroke[0] - stroke[place]) / max(float(far[place]), 1e-9))
 
 

@@ -74,6 +74,28 @@ def test_styles_are_resolved(content: str, expected: LineStyle) -> None:
     assert found.opacity == pytest.approx(expected.opacity)
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('<path stroke="red" stroke-dasharray="6 2" d="M10 50h40"/>', "6 2"),
+        (
+            '<g transform="scale(2)" style="stroke-dasharray:3,1"><path stroke="red" d="M5 25h20"/></g>',
+            "6 2",
+        ),
+        ('<path stroke="red" stroke-dasharray="1mm" d="M10 50h40"/>', "3.77953"),
+        ('<path stroke="red" stroke-dasharray="none" d="M10 50h40"/>', None),
+        ('<path stroke="red" stroke-dasharray="4 -1" d="M10 50h40"/>', None),
+        ('<path stroke="red" stroke-dasharray="0 0" d="M10 50h40"/>', None),
+        ('<path stroke="red" stroke-dasharray="dotted" d="M10 50h40"/>', None),
+        (f'<path stroke="red" stroke-dasharray="{"1 " * 200}" d="M10 50h40"/>', None),
+    ],
+)
+def test_a_dashed_line_goes_on_dashed(content: str, expected: str | None) -> None:
+    (path,) = new_paths(SvgDocument.read(page(content)).add_healed([[(50, 50), (90, 60)]]))
+    assert path["stroke"] == "red"
+    assert path.get("stroke-dasharray") == expected
+
+
 TWO = '<path stroke="red" stroke-width="2" d="M10 10h30"/><path stroke="blue" d="M10 90h30M60 90h30"/>'
 
 

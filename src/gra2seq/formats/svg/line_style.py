@@ -1,4 +1,4 @@
-"""How a line is drawn: its colour, width, ends, corners and opacity, with all that it inherits."""
+"""How a line is drawn: its colour, width, ends, corners, dashes and opacity, with all that it inherits."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ LINE_WIDTH = 1 / 100  # of a line without a width of its own, of the drawing's l
 NEAR = 1 / 20  # of the drawing's longer side: a new line that begins so near to the end of a line continues it
 SAMPLES = 4000  # points of the drawing that are compared with a new line
 LINE_SAMPLES = 64  # of its points
+MAX_DASHES = 32  # dashes and gaps of a pattern; a longer one is drawn as a line
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class LineStyle:
     linejoin: str = "round"
     opacity: float = 1.0
     fixed_width: bool = False  # the width is one of the screen, however the drawing is scaled
+    dashes: tuple[float, ...] = ()  # lengths of dashes and gaps in turn, in the units of the width
 
     def attributes(self) -> dict[str, str]:
         """As attributes of an element; defaults of SVG are left out."""
@@ -36,6 +38,8 @@ class LineStyle:
             values["stroke-linecap"] = self.linecap
         if self.linejoin != "miter":
             values["stroke-linejoin"] = self.linejoin
+        if self.dashes:
+            values["stroke-dasharray"] = " ".join(f"{dash:.6g}" for dash in self.dashes)
         if self.opacity < 1:
             values["stroke-opacity"] = f"{self.opacity:.6g}"
         if self.fixed_width:
@@ -59,9 +63,18 @@ def style_of(shape: Shape, own_effect: str, root: Affine, side: float) -> LineSt
     text = style["stroke-width"][:MAX_WORD]
     diagonal = float(np.hypot(*shape.viewport) / np.sqrt(2))
     width = length(text, diagonal, "stroke-width") if is_length(text) or text.strip().endswith("%") else 1.0
-    if not fixed:
-        width *= scale_of(shape.matrix) / (scale_of(root) or 1.0)
-    return LineStyle(paint, width, style["stroke-linecap"], style["stroke-linejoin"], opacity, fixed)
+    scale = 1.0 if fixed else scale_of(shape.matrix) / (scale_of(root) or 1.0)
+    dashes = tuple(dash * scale for dash in _dashes(style["stroke-dasharray"]))
+    return LineStyle(paint, width * scale, style["stroke-linecap"], style["stroke-linejoin"], opacity, fixed, dashes)
+
+
+def _dashes(text: str) -> list[float]:
+    """The lengths in a stroke-dasharray; none where it cannot be read, as SVG wants."""
+    words = text[: MAX_DASHES * MAX_WORD].replace(",", " ").split()
+    if len(words) > MAX_DASHES or not all(map(is_length, words)):
+        return []
+    lengths = [length(word, 0.0, "stroke-dasharray") for word in words]
+    return lengths if min(lengths, default=0.0) >= 0 and any(lengths) else []
 
 
 def most_common(styles: Sequence[LineStyle]) -> LineStyle | None:

@@ -22,6 +22,7 @@ INHERITED = {
     "stroke-width": "1",
     "stroke-linecap": "butt",
     "stroke-linejoin": "miter",
+    "stroke-dasharray": "none",
     "color": "",
     "data-part": "",
 }  # and their defaults
