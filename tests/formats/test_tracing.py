@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -10,12 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gra2seq
 from gra2seq.data.doodles import CATEGORIES, doodle
 from gra2seq.errors import UserError
 from gra2seq.formats.tracing import read_picture
 from gra2seq.sketch.distance import chamfer
 from gra2seq.sketch.render import render
 from gra2seq.sketch.strokes import Sketch
+
+CAT = Path(__file__).parents[2] / "examples/drawings/cat.svg"
 
 
 def png(picture):
@@ -105,6 +109,15 @@ def test_sharp_tip_stays_one_stroke():
     sketch = traced(drawn([(80, 220), (128, 40), (176, 220)], width=6))
     assert len(sketch.lengths) == 1
     assert sketch.points[:, 1].min() < 46
+
+
+def test_corners_of_a_closed_line_keep_their_tips():
+    (cat,) = gra2seq.read(CAT)  # at one ear the skeleton has a tiny loop inside the ink, at the other a short spur
+    sketch = traced(render(cat, 400, 6))
+    head = max(sketch.strokes, key=lambda stroke: len(stroke))
+    assert (head[0] == head[-1]).all()
+    for tip in ((71, 36), (331, 30)):
+        assert np.hypot(*(head - tip).T).min() < 4
 
 
 def test_rough_border_leaves_no_spurs():

@@ -17,11 +17,11 @@ import numpy as np
 from gra2seq.formats.skeleton import Edge, SkeletonGraph
 from gra2seq.sketch.strokes import Doubles
 
-SPUR = 0.5  # line widths; a side branch up to this length ends inside the line it leaves
-POINTED_SPUR = 1.0  # line widths; up to this length it is an artefact if it ends in a point, as no pen does
+SPUR = 1.0  # line widths; a side branch up to this length is an artefact if it ends in a point, as no pen does
 POINTED = 0.6  # of half the line width: radius of the ink up to which an end is pointed
 BRIDGE = 1.0  # sum of the radii of two junctions; a bridge up to this length is part of one crossing
 MIN_BRIDGE = 3.0  # px; the same for very thin lines
+LOOP = 2.0  # line widths; a loop at one crossing up to this length is a rough spot: around a hole it is over three
 LOOK_AHEAD = 2.5  # line widths along which the direction of a line is measured, from where it leaves the crossing
 MIN_LOOK_AHEAD = 5.0  # px
 MAX_TURN = math.radians(60)  # lines that turn more at a crossing are not joined
@@ -67,8 +67,11 @@ def strokes_of(graph: SkeletonGraph) -> list[Doubles]:
         if edge.closed:
             rings.append(edge.points)
         elif number not in inner:
-            lines.append(_line(edge, crossing_of))
-    lines = _without_spurs(lines, graph)
+            line = _line(edge, crossing_of)
+            if line.crossings[0] == line.crossings[1] and line.length <= LOOP * graph.line_width:
+                inner.add(number)
+            else:
+                lines.append(line)
     reach: dict[int, float] = defaultdict(float)
     members: dict[int, list[int]] = defaultdict(list)
     for node, crossing in enumerate(crossing_of):
@@ -77,7 +80,7 @@ def strokes_of(graph: SkeletonGraph) -> list[Doubles]:
     used = {crossing for line in lines for crossing in line.crossings}
     for crossing in {crossing_of[graph.edges[number].first] for number in inner} - used:
         dots.append(graph.nodes[members[crossing]].mean(axis=0)[None])
-    joints = _Joints(lines, reach, graph.line_width)
+    joints = _Joints(lines, reach, _spurs(lines, graph), graph.line_width)
     chains = _chains(lines, joints)
     return [_as_dot(stroke, DOT * graph.line_width) for stroke in rings + chains] + dots
 
@@ -112,27 +115,24 @@ def _crossings(graph: SkeletonGraph) -> tuple[list[int], set[int]]:
     return [root(node) for node in range(len(crossing_of))], inner
 
 
-def _without_spurs(lines: list[_Line], graph: SkeletonGraph) -> list[_Line]:
-    """Drop side branches that thinning made, the shortest first, as long as two lines remain at a crossing."""
+def _spurs(lines: list[_Line], graph: SkeletonGraph) -> set[int]:
+    """Numbers of the side branches that thinning may have made: short, with one loose, pointed end."""
     width = graph.line_width
     degree = Counter(crossing for line in lines for crossing in line.crossings)
-    kept = []
-    for line in sorted(lines, key=lambda line: line.length):
-        tip, base = sorted(line.crossings, key=lambda crossing: degree[crossing])
-        pointed = graph.radius[tip] <= POINTED * width / 2
-        limit = (POINTED_SPUR if pointed else SPUR) * width
-        if degree[tip] == 1 and degree[base] > 2 and line.length <= limit:
-            degree[base] -= 1
-        else:
-            kept.append(line)
-    return kept
+    spurs = set()
+    for number, line in enumerate(lines):
+        tip = min(line.crossings, key=lambda crossing: degree[crossing])
+        if degree[tip] == 1 and graph.radius[tip] <= POINTED * width / 2 and line.length <= SPUR * width:
+            spurs.add(number)
+    return spurs
 
 
 class _Joints:
     """Which line end continues which. Line n has the ends 2n and 2n + 1."""
 
-    def __init__(self, lines: list[_Line], reach: dict[int, float], width: float) -> None:
-        self.lines, self.reach, self.width = lines, reach, width
+    def __init__(self, lines: list[_Line], reach: dict[int, float], spurs: set[int], width: float) -> None:
+        self.lines, self.reach, self.spurs, self.width = lines, reach, spurs, width
+        self.dropped: set[int] = set()  # lines that are no part of the drawing
         self.partner: dict[int, int] = {}
         self.tip: dict[int, int] = {}  # of two ends that meet at a sharp tip: the line that leads there
         meeting: dict[int, list[int]] = defaultdict(list)
@@ -142,14 +142,23 @@ class _Joints:
         loose = {ends[0] for ends in meeting.values() if len(ends) == 1}
         look = max(LOOK_AHEAD * width, MIN_LOOK_AHEAD)
         for crossing, ends in meeting.items():
-            if len(ends) == 2:  # what remains of a junction without its spur: one line
-                self._join(*ends)
-            elif len(ends) > 2:
+            if len(ends) > 2:
                 away = {end: lines[end // 2].direction(end % 2, reach[crossing], look) for end in ends}
-                if len(ends) == 3 and self._join_at_tip(away, loose):
+                if len(ends) == 3 and self._join_at_tip(away, loose):  # before spurs go: that of a corner is its tip
                     continue
-                for pair in _straightest(away):
-                    self._join(*pair)
+                ends = self._without_spurs(ends)
+                if len(ends) > 2:
+                    for pair in _straightest({end: away[end] for end in ends}):
+                        self._join(*pair)
+            if len(ends) == 2:  # one line, or what remains of a junction without its spur
+                self._join(*ends)
+
+    def _without_spurs(self, ends: list[int]) -> list[int]:
+        """The ends at a crossing without those of spurs, the shortest of which go first as long as two lines remain."""
+        spurs = sorted((end for end in ends if end // 2 in self.spurs), key=lambda end: self.lines[end // 2].length)
+        gone = spurs[: max(len(ends) - 2, 0)]
+        self.dropped |= {end // 2 for end in gone}
+        return [end for end in ends if end not in gone]
 
     def _join(self, one: int, other: int) -> None:
         self.partner[one], self.partner[other] = other, one
@@ -161,7 +170,8 @@ class _Joints:
             return False
         one, other = (end for end in away if end != stem)
         least = math.cos(MAX_CUSP_TURN)
-        if -float(away[stem] @ away[one]) < least or -float(away[stem] @ away[other]) < least:
+        leads = self.lines[stem // 2].direction(stem % 2, 0.0, math.inf)  # of a few pixels all are needed
+        if -float(leads @ away[one]) < least or -float(leads @ away[other]) < least:
             return False
         self._join(one, other)
         self.tip[one] = self.tip[other] = stem
@@ -191,7 +201,7 @@ def _straightest(away: dict[int, Doubles]) -> list[tuple[int, int]]:
 def _chains(lines: list[_Line], joints: _Joints) -> list[Doubles]:
     """Join the lines end to end: the points of each stroke. The last point of a closed one is its first."""
     every = range(2 * len(lines))
-    seen = {end // 2 for end in joints.tip.values()}
+    seen = joints.dropped | {end // 2 for end in joints.tip.values()}
     chains = []
     for start in [end for end in every if end not in joints.partner] + [end for end in every if end in joints.partner]:
         if start // 2 in seen:
