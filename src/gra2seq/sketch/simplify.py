@@ -35,6 +35,8 @@ SPACING = 1.0  # px between resampled points
 EPSILON = 2.0  # px, the largest distance that RDP lets a dropped point have
 MAX_SAMPLES = 500_000  # resampled points of a drawing (the longest of 8,878 real ones has 36,000); see `resample`
 MAX_LEVELS = 100  # of RDP; drawings need about 2 log2(points), only a contrived zigzag needs more
+MAX_DISTANCES = 20_000_000  # that RDP measures before it cuts runs in the middle: 40 levels of MAX_SAMPLES
+MAX_RUN = 64  # points of a run from then on
 
 DENSE = 80  # points; drawings with fewer are never thinned: the 20 patches of a model reach as far
 SPARE = 2 / 3  # thinning must drop at least a third of the points (of QuickDraw's drawings it drops 0.2 or less)
@@ -98,7 +100,8 @@ def rdp(
     """Ramer-Douglas-Peucker on every stroke: which points stay, a mask of (P,).
 
     All runs of a level are split at once, so there is no recursion, and the cost is the points times the levels.
-    After `MAX_LEVELS` runs are cut in the middle: a few points more than needed may stay, but time is bounded.
+    After `MAX_LEVELS` levels or `MAX_DISTANCES` runs are cut into short ones, and those in the middle: a few points
+    more than needed may stay, but time is bounded.
     """
     points = np.asarray(points, dtype=np.float64)
     distance = distance or line_distance
@@ -106,20 +109,27 @@ def rdp(
     low = _starts(lengths)
     high = low + lengths - 1
     keep[low] = keep[high] = True
-    level = 0
+    level = measured = 0
+    exact = True
     while True:
         open_ = high - low > 1
         low, high = low[open_], high[open_]
         if len(low) == 0:
             return keep
         inside = high - low - 1
+        measured += int(inside.sum())
+        if exact and (level >= MAX_LEVELS or measured > MAX_DISTANCES):
+            exact = False
+            low, high = _short_runs(low, high)
+            keep[low] = True
+            continue
         offset = np.cumsum(inside) - inside
         run = np.repeat(np.arange(len(low)), inside)
         index = np.arange(len(run)) + (low + 1 - offset)[run]
         away = distance(points[index], points[low], points[high], run)
         farthest = np.maximum.reduceat(away, offset)
         split_runs = farthest > epsilon
-        if level < MAX_LEVELS:
+        if exact:
             ties = np.flatnonzero(away == farthest[run])
             middle = index[ties[np.diff(run[ties], prepend=-1) > 0]]  # the first of several
         else:
@@ -128,6 +138,15 @@ def rdp(
         keep[middle] = True
         low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
         level += 1
+
+
+def _short_runs(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """Runs of points cut into such of at most `MAX_RUN`, of nearly equal length."""
+    cuts = -(-(high - low) // MAX_RUN)
+    run = np.repeat(np.arange(len(low)), cuts)
+    nth = np.arange(len(run)) - (np.cumsum(cuts) - cuts)[run]
+    length, cuts = (high - low)[run], cuts[run]
+    return low[run] + nth * length // cuts, low[run] + (nth + 1) * length // cuts
 
 
 def rdp_sketch(sketch: Sketch, epsilon: float) -> Sketch:
