@@ -78,6 +78,7 @@ def test_draw_erase_and_heal_with_a_finger(phone):
     assert stroke[-1][0] > stroke[0][0] + 300
     phone.page.tap('[data-tool="eraser"]')
     finger.drag((300, 300), (320, 350))
+    expect(phone.page.locator("#cut")).to_be_visible()  # something is erased
     assert len(phone.drawing()["region"]["erasers"]) == 1
     phone.page.tap("#heal")
     expect(phone.page.locator(WAYS)).to_have_count(9)
