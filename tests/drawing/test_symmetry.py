@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gra2seq.drawing.symmetry import complete_by_symmetry
+from gra2seq.data.doodles import doodle
+from gra2seq.drawing.symmetry import NORMALS, OFFSETS, Mirror, complete_by_symmetry, find_mirror
 from gra2seq.sketch.damage import lose
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
@@ -65,3 +66,21 @@ def test_symmetric_lines_that_miss_the_open_ends_are_not_taken():
     extra = [[(61, 29), (62, 60)], [(81, 29), (78, 60)], [(66, 20), (66, 40)]]
     damage = lose(Sketch.from_polylines([*FACE.strokes, *extra]), Region.of_boxes([(60, 28, 22, 22)]))
     assert complete_by_symmetry(damage) is None
+
+
+def test_no_mirror_is_ruled_out_that_a_look_at_all_points_would_find(monkeypatch):
+    damages = [lose(FACE, Region.of_boxes([(60 + shift, 28, 22, 22)])) for shift in range(0, 12, 3)]
+    damages += [lose(doodle("apple", seed), Region.of_boxes([(150, 100, 60, 60)])) for seed in range(4)]
+    scenes = [([one.normalised(line) for line in one.visible.strokes], one.lost_normalised) for one in damages]
+
+    def every(*_):
+        yield from (Mirror(normal, float(offset)) for normal in NORMALS for offset in OFFSETS)
+
+    found = [find_mirror(*scene) for scene in scenes]
+    monkeypatch.setattr("gra2seq.drawing.symmetry._possible", every)
+    slow = [find_mirror(*scene) for scene in scenes]
+    assert any(mirror is not None for mirror in slow)
+    for one, other in zip(found, slow, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None and other is not None:
+            assert (one.offset, one.normal.tolist()) == (other.offset, other.normal.tolist())

@@ -10,7 +10,15 @@ from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.sketch import distance as module
 from gra2seq.sketch.damage import lose, mask
-from gra2seq.sketch.distance import MAX_STEPS, SPACING, chamfer, distance_to_visible, line_points, visible_points
+from gra2seq.sketch.distance import (
+    MAX_STEPS,
+    SPACING,
+    chamfer,
+    dense_points,
+    distance_to_visible,
+    line_points,
+    visible_points,
+)
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import BOX, Sketch
 
@@ -191,3 +199,16 @@ def test_no_drawing_and_bad_input():
     assert chamfer([], []).shape == (0,)
     with pytest.raises(UserError, match="1 drawings for 2 originals"):
         chamfer([DOT], [DOT, LINE])
+
+
+def test_dense_points_lie_in_equal_steps_on_every_segment():
+    random = np.random.default_rng(0)
+    lines = [random.normal(size=(count, 2)) * scale for count, scale in ((1, 1), (2, 1e-4), (9, 0.1), (3, 2))]
+    slow = []
+    for line in lines:
+        for start, stop in pairwise(line):
+            count = max(math.ceil(math.dist(start, stop) / SPACING), 1)
+            slow += [start + share * (stop - start) for share in np.linspace(0, 1, count, endpoint=False)]
+        slow.append(line[-1])
+    assert (dense_points(lines) == np.array(slow)).all()
+    assert dense_points([]).shape == (0, 2)

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.studio.batching import DONE, Batcher, Failure, Job, answers
+from gra2seq.studio.batching import DONE, MAX_WINDOWS, Batcher, Failure, Job, answers
 from gra2seq.studio.limits import MAX_WAITING, BusyError
 
 
@@ -68,6 +69,25 @@ def test_one_bad_job_does_not_spoil_its_batch(recorder):
     assert every[0][1] == [1, 1, DONE] or every[0][1] == [1, DONE]
     assert isinstance(every[1][1][0], Failure)
     assert 2 in every[2][1]
+
+
+@pytest.mark.parametrize(("coming", "batch"), [(3, [0, 1, 2, 3]), (0, [0]), (99, list(range(1 + MAX_WINDOWS)))])
+def test_requests_that_keep_coming_are_waited_for(recorder, monkeypatch, coming, batch):
+    """One more request arrives in each window, `coming` times; a request that stays alone waits for one window."""
+    windows = []
+
+    def sleep(_seconds):
+        windows.append(len(windows) + 1)
+        if len(windows) <= coming and not recorder.batches:
+            submitted(recorder, "a", len(windows))
+
+    monkeypatch.setattr("gra2seq.studio.batching.time", SimpleNamespace(sleep=sleep))
+    _, _, done = submitted(recorder, "a", 0)
+    assert recorder.begun.wait(10)
+    assert len(windows) == min(coming + 1, MAX_WINDOWS)
+    recorder.go.set()
+    assert done.wait(10)
+    assert recorder.batches[0] == batch
 
 
 def test_cancelled_jobs_are_not_run(recorder):

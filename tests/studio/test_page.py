@@ -42,35 +42,14 @@ def test_nothing_is_wider_than_the_screen(visitor):
         assert visitor.page.evaluate(wider) == 0
 
 
-def test_draw_with_a_finger(browser, shared):
-    visitor = Visitor(browser, shared.address, NARROW, has_touch=True, is_mobile=True)
-    frame = visitor.page.locator("#board").bounding_box()
-    session = visitor.context.new_cdp_session(visitor.page)
-
-    def touch(kind, *places):
-        points = [{"x": frame["x"] + x, "y": frame["y"] + y} for x, y in places]
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-
-    touch("touchStart", (60, 60))
-    for step in range(1, 10):
-        touch("touchMove", (60 + 15 * step, 60 + 5 * step))
-    touch("touchEnd")
-    expect(visitor.page.locator("#clear")).to_be_enabled()
-    (stroke,) = visitor.drawing()["strokes"]
-    assert len(stroke) > 5
-    assert stroke[-1][0] > stroke[0][0] + 100
-    assert visitor.complaints == []
-    visitor.context.close()
-
-
-def test_finish_my_drawing_keeps_what_was_drawn(wide):
-    wide.drag(SQUARE)
-    before = wide.drawing()["strokes"]
-    wide.page.click("#finish")
-    expect(wide.page.locator(WAYS)).to_have_count(9, timeout=PATIENCE)
-    wide.page.keyboard.press("1")
-    expect(wide.page.locator("#ways-text")).to_contain_text("Taken over")
-    assert len(wide.drawing()["strokes"]) >= len(before)
+def test_finish_my_drawing_keeps_what_was_drawn(visitor):
+    visitor.drag(SQUARE)
+    before = visitor.drawing()["strokes"]
+    visitor.page.click("#finish")
+    expect(visitor.page.locator(WAYS)).to_have_count(9, timeout=PATIENCE)
+    visitor.page.keyboard.press("1")
+    expect(visitor.page.locator("#ways-text")).to_contain_text("Taken over")
+    assert len(visitor.drawing()["strokes"]) >= len(before)
 
 
 def test_finish_as_i_draw_begins_after_the_pen_was_lifted(wide):
@@ -102,37 +81,50 @@ def test_the_same_seed_shows_the_same_drawings(wide):
     assert shown[0] != shown[2]
 
 
-def test_see_why_shows_a_patch_and_its_links(wide):
+def test_see_why_shows_a_patch_and_its_links(visitor):
+    visitor.drag(SQUARE)
+    visitor.page.click("#tab-why")
+    expect(visitor.page.locator("#overlay .patch").first).to_be_attached(timeout=PATIENCE)
+    visitor.page.locator("#overlay .patch .hit").first.hover(force=True)
+    expect(visitor.page.locator("#why-detail h2").first).to_contain_text("Patch")
+    visitor.page.check('input[value="temporal"]')
+    expect(visitor.page.locator("#overlay .patch.active")).to_have_count(1)  # it stays chosen
+    expect(visitor.page.locator("#overlay line").first).to_be_attached(timeout=PATIENCE)
+    visitor.page.keyboard.press("Escape")
+    expect(visitor.page.locator("#overlay .active")).to_have_count(0)
+
+
+def test_the_graph_follows_while_somebody_draws(wide):
     wide.drag(SQUARE)
     wide.page.click("#tab-why")
-    expect(wide.page.locator("#overlay .patch").first).to_be_attached(timeout=PATIENCE)
-    wide.page.locator("#overlay .patch .hit").first.hover(force=True)
-    expect(wide.page.locator("#why-detail h2").first).to_contain_text("Patch")
-    wide.page.check('input[value="temporal"]')
-    expect(wide.page.locator("#overlay line").first).to_be_attached(timeout=PATIENCE)
+    expect(wide.page.locator("#overlay .patch").first).to_be_attached()
+    before = wide.page.locator("#overlay .patch").count()
+    wide.drag([(60, 60), (120, 580), (60, 600), (580, 600)])
+    expect(wide.page.locator("#overlay .patch")).not_to_have_count(before)
+    assert wide.page.locator("#tab-why").get_attribute("aria-selected") == "true"
 
 
-def test_morph_two_and_four(wide):
-    wide.page.click("#tab-morph")
+def test_morph_two_and_four(visitor):
+    visitor.page.click("#tab-morph")
     for number in range(4):
-        wide.page.locator("#slots button").nth(number).click()
-        expect(wide.page.locator("#morph-text")).to_contain_text("ABCD"[number])
-    wide.page.click("#morph-two")
-    expect(wide.page.locator("#morph-slider")).to_be_visible(timeout=PATIENCE)
-    wide.page.locator("#morph-slider").fill("2")
-    wide.page.click("#morph-shown")
-    assert wide.drawing()["strokes"]
-    wide.page.click("#morph-four")
-    expect(wide.page.locator("#morph-sheet button")).to_have_count(16, timeout=PATIENCE)
+        visitor.page.locator("#slots button").nth(number).click()
+        expect(visitor.page.locator("#morph-text")).to_contain_text("ABCD"[number])
+    visitor.page.click("#morph-two")
+    expect(visitor.page.locator("#morph-slider")).to_be_visible(timeout=PATIENCE)
+    visitor.page.locator("#morph-slider").fill("2")
+    visitor.page.click("#morph-shown")
+    assert visitor.drawing()["strokes"]
+    visitor.page.click("#morph-four")
+    expect(visitor.page.locator("#morph-sheet button")).to_have_count(16, timeout=PATIENCE)
 
 
-def test_search_and_guess_follow_the_drawing(wide):
-    wide.page.click("#surprise")
-    expect(wide.page.locator("#strip button").first).to_be_visible(timeout=PATIENCE)
-    expect(wide.page.locator("#guess")).to_contain_text(" ", timeout=PATIENCE)
-    before = wide.drawing()["strokes"]
-    wide.page.locator("#strip button").nth(3).click()
-    assert wide.drawing()["strokes"] != before
+def test_search_and_guess_follow_the_drawing(visitor):
+    visitor.page.click("#surprise")
+    expect(visitor.page.locator("#strip button").first).to_be_visible(timeout=PATIENCE)
+    expect(visitor.page.locator("#guess")).to_contain_text(" ", timeout=PATIENCE)
+    before = visitor.drawing()["strokes"]
+    visitor.page.locator("#strip button").nth(3).click()
+    assert visitor.drawing()["strokes"] != before
 
 
 def test_what_was_cut_out_stays_away(wide):
@@ -145,14 +137,14 @@ def test_what_was_cut_out_stays_away(wide):
     assert min(x for x, _ in strokes[1]) == pytest.approx(340, abs=1)
 
 
-def test_the_drawing_survives_a_reload(wide):
-    wide.drag(SQUARE)
-    wide.drag([(320, 190), (330, 215)], tool="eraser")
-    before = wide.drawing()
-    wide.page.reload()
-    wide.wait_until("ready")
-    assert wide.drawing() == before
-    wide.heal()
+def test_the_drawing_survives_a_reload(visitor):
+    visitor.drag(SQUARE)
+    visitor.drag([(320, 190), (330, 215)], tool="eraser")
+    before = visitor.drawing()
+    visitor.page.reload()
+    visitor.wait_until("ready")
+    assert visitor.drawing() == before
+    visitor.heal()
 
 
 def test_the_page_reconnects_after_a_restart(browser, running):
@@ -242,8 +234,9 @@ def test_the_interface_is_described_on_a_page_of_its_own(wide, shared):
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: npm ci")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_accessibility_violation(browser, shared, scheme):
-    visitor = Visitor(browser, shared.address, WIDE, bypass_csp=True, color_scheme=scheme)
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["1280px", "375px"])
+def test_no_serious_accessibility_violation(browser, shared, scheme, viewport):
+    visitor = Visitor(browser, shared.address, viewport, bypass_csp=True, color_scheme=scheme)
     visitor.drag(SQUARE)
     visitor.page.add_script_tag(path=os.fspath(AXE))
     for tab in ("ways", "why", "morph"):
@@ -257,3 +250,4 @@ def test_no_serious_accessibility_violation(browser, shared, scheme):
         ]
         assert serious == [], tab
     visitor.context.close()
+    assert visitor.complaints == []

@@ -308,14 +308,14 @@ def _free_row(lane: Lane, moves: NDArray[np.float32]) -> NDArray[np.float32]:
         if moves[0, END] > 0:
             lane.mode = DONE
             return np.asarray(moves[0])
-        begins = [sampled for sampled in moves if scene.contains(start + sampled[:2]) and not sampled[END]]
-        if not begins:
+        begin = next((one for one in moves if not one[END] and scene.contains(start + one[:2])), None)
+        if begin is None:
             lane.mode = DONE
             return np.asarray(moves[0])
-        offset = lane.move_to(start + begins[0][:2])
-        if begins[0][DOWN] > 0:
+        offset = lane.move_to(start + begin[:2])
+        if begin[DOWN] > 0:
             lane.line, lane.gap_rows = [lane.pen], 0
-        return _row(offset, DOWN if begins[0][DOWN] > 0 else UP)
+        return _row(offset, DOWN if begin[DOWN] > 0 else UP)
     lane.origin = -1
     row = _gap_row(lane, moves[0])
     if lane.mode == GIVEN:  # it met a piece that was drawn: the stroke ends there

@@ -6,7 +6,7 @@ ends around it, they are what is missing. What lies in the region and its own mi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -17,12 +17,13 @@ from gra2seq.drawing.merge import AT_BORDER
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.distance import dense_points
 from gra2seq.sketch.region import Piece, Region, pieces
-from gra2seq.sketch.strokes import Doubles, Sketch
+from gra2seq.sketch.strokes import Doubles, Ints, Sketch
 
 NORMALS = np.array([(1.0, 0.0), (0.0, 1.0), (0.5**0.5, 0.5**0.5), (0.5**0.5, -(0.5**0.5))])  # of axes, likeliest first
 OFFSETS = np.linspace(-0.15, 0.15, 121)  # longer sides from the frame's centre to an axis
 CELLS = 256  # a longer side, of the distance map
 NEAR = 0.015  # longer sides: mirrored lines this near to visible ones agree with them
+EVERY = 4  # one of so many points is looked at before all are
 MIN_AGREED = 0.93  # share of the mirrored points, outside of the region, that agree
 MIN_COMPARED = 0.5  # share of all points that can be compared
 REACH = 0.03  # longer sides from a mirrored line's end to the open end that it belongs to
@@ -82,27 +83,52 @@ def _complete_once(damage: Damage) -> Completed | None:
 def find_mirror(strokes: Sequence[Doubles], region: Region) -> Mirror | None:
     """The axis in which the visible strokes, in frame units, are symmetric as far as the region lets one see."""
     points = dense_points(strokes)
-    low = points.min(axis=0) - 2 / CELLS
-    cells = np.rint((points - low) * CELLS).astype(np.int64)
-    blank = np.ones(cells.max(axis=0)[::-1] + 3, np.uint8)
-    blank[cells[:, 1], cells[:, 0]] = 0
-    far = cv2.distanceTransform(blank, cv2.DIST_L2, 5) / CELLS
+    ink = _InkDistance(points)
     best, least = None, np.inf
-    for normal in NORMALS:
-        for offset in OFFSETS:
-            mirror = Mirror(normal, float(offset))
-            image = mirror(points)
-            seen = ~region.contains(image)
-            if seen.mean() < MIN_COMPARED or seen.all():
-                continue
-            places = np.rint((image[seen] - low) * CELLS).astype(np.int64)
-            within = ((places >= 0) & (places < blank.shape[::-1])).all(axis=1)
-            away = np.full(len(places), np.inf)
-            away[within] = far[places[within, 1], places[within, 0]]
-            cost = float(np.minimum(away, 4 * NEAR).mean())
-            if (away <= NEAR).mean() >= MIN_AGREED and cost < least:
-                best, least = mirror, cost
+    for mirror in _possible(points, ink, region):
+        image = mirror(points)
+        seen = ~region.contains(image)
+        if seen.mean() < MIN_COMPARED or seen.all():
+            continue
+        away = ink(image[seen])
+        cost = float(np.minimum(away, 4 * NEAR).mean())
+        if (away <= NEAR).mean() >= MIN_AGREED and cost < least:
+            best, least = mirror, cost
     return best
+
+
+class _InkDistance:
+    """How far places are from the nearest of some points, in longer sides; infinite off their map."""
+
+    def __init__(self, points: Doubles) -> None:
+        self.low = points.min(axis=0) - 2 / CELLS
+        cells = self._cells(points)
+        blank = np.ones(cells.max(axis=0)[::-1] + 3, np.uint8)
+        blank[cells[:, 1], cells[:, 0]] = 0
+        self.far = cv2.distanceTransform(blank, cv2.DIST_L2, 5) / CELLS
+
+    def __call__(self, places: Doubles) -> Doubles:
+        """(n, 2) -> (n,)"""
+        cells = self._cells(places)
+        within = ((cells >= 0) & (cells < self.far.shape[::-1])).all(axis=1)
+        away = np.full(len(cells), np.inf)
+        away[within] = self.far[cells[within, 1], cells[within, 0]]
+        return away
+
+    def _cells(self, places: Doubles) -> Ints:
+        return np.asarray(np.rint((places - self.low) * CELLS).astype(np.int64))
+
+
+def _possible(points: Doubles, ink: _InkDistance, region: Region) -> Iterator[Mirror]:
+    """All axes but those that some of the points rule out: more of them disagree than all points may."""
+    some = points[::EVERY]
+    most = (1 - MIN_AGREED) * len(points) + 0.5  # the half is for rounding
+    for normal in NORMALS:
+        away = some @ normal - OFFSETS[:, None]
+        images = (some - 2 * away[..., None] * normal).reshape(-1, 2)
+        disagree = (ink(images) > NEAR) & ~region.contains(images)
+        for offset in OFFSETS[disagree.reshape(len(OFFSETS), -1).sum(axis=1) <= most]:
+            yield Mirror(normal, float(offset))
 
 
 def _joined(found: Sequence[Piece], ends: Doubles, rest: Region) -> list[Doubles]:

@@ -82,11 +82,11 @@ def dense_points(lines: Sequence[Doubles]) -> Doubles:
     """(n, 2) points along polylines, in longer sides, no farther apart than `SPACING`."""
     parts = [np.empty((0, 2))]
     for line in lines:
-        size = np.hypot(*np.diff(line, axis=0).T)
-        for start, stop, length in zip(line[:-1], line[1:], size, strict=True):
-            count = max(int(np.ceil(length / SPACING)), 1)
-            parts.append(start + np.linspace(0, 1, count, endpoint=False)[:, None] * (stop - start))
-        parts.append(line[-1:])
+        move = np.diff(line, axis=0)
+        counts = np.maximum(np.ceil(np.hypot(move[:, 0], move[:, 1]) / SPACING), 1).astype(np.int64)
+        number = np.repeat(np.arange(len(move)), counts)
+        nth = np.arange(len(number)) - (np.cumsum(counts) - counts)[number]
+        parts += [line[number] + (nth * (1 / counts)[number])[:, None] * move[number], line[-1:]]
     return np.concatenate(parts)
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from gra2seq.errors import UserError
 from gra2seq.studio.limits import MAX_SECONDS, MAX_WAITING, BusyError, TooSlowError
 
-WINDOW = 0.006  # seconds that a first request waits for company
+WINDOW = 0.006  # seconds that a first request waits for company, and each further one
+MAX_WINDOWS = 8  # in a row
 MAX_BATCH = 32  # requests that are worked on together
 POLL = 0.2  # seconds between two looks at whether the client is still there
 
@@ -98,12 +99,23 @@ class Batcher:
                 if self._waiting:
                     break
                 self._changed.wait()
-        time.sleep(WINDOW)
+        self._wait_for_company()
         with self._changed:
             waiting = [job for job in self._waiting if not job.cancelled.is_set()]
             jobs = [job for job in waiting if job.key == waiting[0].key][:MAX_BATCH]
             self._waiting = deque(job for job in waiting if job not in jobs)
         return jobs or self._next()
+
+    def _wait_for_company(self) -> None:
+        """One window; further ones while requests keep coming, as they do when a batch of many was just answered."""
+        before = len(self._waiting)
+        for _ in range(MAX_WINDOWS):
+            time.sleep(WINDOW)
+            with self._changed:
+                count = len(self._waiting)
+            if count <= before:
+                return
+            before = count
 
 
 def _fail(job: Job, error: Exception) -> None:

@@ -12,7 +12,7 @@ const LEAST = 1.2; // units between two points of a stroke
 const KEY_STEP = 8;
 const KEY_STEP_FINE = 1;
 
-/** Fires "lift" when a stroke ends, "begin" when one begins. */
+/** Fires "begin" when a stroke begins, "lift" when it ends, and "cancel" when it is given up. */
 export class Board extends EventTarget {
   /** @type {Tool} */
   tool = "pen";
@@ -154,6 +154,7 @@ export class Board extends EventTarget {
   #cancel() {
     this.#path = [];
     this.repaint();
+    this.dispatchEvent(new Event("cancel"));
   }
 
   /** @param {Point} place */

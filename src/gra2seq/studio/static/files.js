@@ -12,6 +12,8 @@ const PEN = 5;
 const SECONDS_PER_UNIT = 1 / 700;
 const PNG_SIDE = 1024;
 const PICTURE_SIDE = 1200; // px of a picture that is traced
+const QUALITIES = [0.9, 0.7, 0.4]; // of the JPEG that is sent, the first that is small enough
+const MAX_PICTURE = 900_000; // characters of it: what the service reads
 
 /** @param {Stroke} stroke @returns {string} the path of a stroke; a dot is a line to itself */
 const pathOf = (stroke) => `M${(stroke.length > 1 ? stroke : [stroke[0], stroke[0]]).map((point) => point.join(" ")).join("L")}`;
@@ -99,9 +101,18 @@ export async function fromPicture(file) {
   context.fillStyle = "white";
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
-  const picture = canvas.toDataURL("image/jpeg", 0.9).split(",")[1];
-  const { strokes } = await call("read", { picture });
+  const { strokes } = await call("read", { picture: smallJpeg(canvas) });
   return fitted(strokes);
+}
+
+/** A JPEG in base64, as good as the service takes: grain and texture make pictures large. @param {HTMLCanvasElement} canvas */
+function smallJpeg(canvas) {
+  let picture = "";
+  for (const quality of QUALITIES) {
+    picture = canvas.toDataURL("image/jpeg", quality).split(",")[1];
+    if (picture.length <= MAX_PICTURE) break;
+  }
+  return picture;
 }
 
 /** @param {string} text the first line counts @returns {Stroke[]} */

@@ -8,7 +8,7 @@ const PEN = 5; // thickness of a line, of a page of 640
 const SHARPEST = 0.45; // cosine of the sharpest turn that is drawn smoothly: about 63 degrees
 const SECONDS = 1.1; // that a drawing takes to appear
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+export const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** @param {() => void} repaint called when the system changes between light and dark */
 export const onColourChange = (repaint) => dark.addEventListener("change", repaint);

@@ -2,7 +2,7 @@
 
 import { box, make } from "./dom.js";
 
-/** @typedef {{keys: string[], shown: string, what: string, run: (key: string) => void}} Shortcut */
+/** @typedef {{keys: string[], shown: string, what: string, run: (key: string) => void, repeats?: boolean}} Shortcut */
 
 /** @param {Shortcut[]} shortcuts */
 export function listen(shortcuts) {
@@ -17,7 +17,7 @@ export function listen(shortcuts) {
     const shortcut = shortcuts.find(({ keys }) => keys.includes(name));
     if (!shortcut || event.altKey) return;
     event.preventDefault();
-    shortcut.run(event.key);
+    if (!event.repeat || shortcut.repeats) shortcut.run(event.key);
   });
 }
 

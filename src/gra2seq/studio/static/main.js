@@ -32,6 +32,7 @@ const openTab = tabs(/** @type {HTMLElement} */ (document.querySelector(".tabs")
   why.open(name === "why");
   if (name === "why") ways.forget();
   if (name === "morph") morph.repaint();
+  box("settings").hidden = name === "why";
 });
 
 /** @param {Tool} tool */
@@ -40,19 +41,23 @@ function useTool(tool) {
   document.querySelectorAll("[data-tool]").forEach((one) => {
     one.setAttribute("aria-pressed", String(one instanceof HTMLElement && one.dataset.tool === tool));
   });
-  if (why.isOpen) openTab("ways");
 }
 
 /** @param {"heal" | "complete" | "redraw"} kind */
 function ask(kind) {
   openTab("ways");
-  ways.ask(kind);
+  ways.ask(kind, true);
 }
 
 function others() {
   const seed = input("seed");
   seed.value = String((Number(seed.value) || 0) + 1);
   ask(ways.kind);
+}
+
+function backToDrawing() {
+  ways.forget();
+  why.release();
 }
 
 async function surprise() {
@@ -78,8 +83,14 @@ async function bringIn(drawing) {
 async function openFile(file) {
   if (!file) return;
   if (/^image\/(png|jpe?g|webp)/.test(file.type)) await bringIn(fromPicture(file));
-  else if (file.size > MAX_FILE) toast("This file is too large: at most 0.9 MB are read.");
-  else await bringIn(file.text().then(fromText));
+  else await bringIn(beginningOf(file).then(fromText));
+}
+
+/** The text of a file; of ndjson, which may be huge, the first line is enough. @param {File} file */
+async function beginningOf(file) {
+  const text = await file.slice(0, MAX_FILE).text();
+  if (file.size <= MAX_FILE || /^\s*\{.*\n/.test(text)) return text;
+  throw new Error("it is too large; at most 0.9 MB are read");
 }
 
 /** @param {string} kind svg, png, animation, ndjson or link */
@@ -143,7 +154,9 @@ const refresh = settled(QUIET, () => {
   why.refresh();
 });
 const finishSoon = settled(PAUSE, () => {
-  if (input("as-i-draw").checked && board.tool === "pen" && !board.isDrawing) ask("complete");
+  if (!input("as-i-draw").checked || board.tool !== "pen" || board.isDrawing || paper.isBlank || why.isOpen) return;
+  openTab("ways");
+  ways.ask("complete");
 });
 
 let lastBoot = "";
@@ -172,6 +185,7 @@ board.addEventListener("begin", () => {
   ways.forget();
   showState();
 });
+board.addEventListener("cancel", showState);
 board.addEventListener("lift", () => {
   showState();
   finishSoon();
@@ -230,8 +244,8 @@ listen([
   { keys: ["p"], shown: "P", what: "pen", run: () => useTool("pen") },
   { keys: ["e"], shown: "E", what: "eraser", run: () => useTool("eraser") },
   { keys: ["b"], shown: "B", what: "erase a box", run: () => useTool("box") },
-  { keys: ["Ctrl+z", "u"], shown: "Ctrl Z", what: "undo", run: () => paper.undo() },
-  { keys: ["Ctrl+Shift+z", "Ctrl+y"], shown: "Ctrl Shift Z", what: "redo", run: () => paper.redo() },
+  { keys: ["Ctrl+z", "u"], shown: "Ctrl Z", what: "undo", run: () => paper.undo(), repeats: true },
+  { keys: ["Ctrl+Shift+z", "Ctrl+y"], shown: "Ctrl Shift Z", what: "redo", run: () => paper.redo(), repeats: true },
   { keys: ["delete"], shown: "Delete", what: "clear the page", run: () => paper.put([]) },
   { keys: ["s"], shown: "S", what: "surprise me", run: surprise },
   { keys: ["o"], shown: "O", what: "open a file", run: () => input("file").click() },
@@ -241,7 +255,7 @@ listen([
   { keys: "123456789".split(""), shown: "1 … 9", what: "take a way over", run: (key) => ways.take(Number(key) - 1) },
   { keys: ["w"], shown: "W", what: "see why", run: () => openTab(why.isOpen ? "ways" : "why") },
   { keys: ["m"], shown: "M", what: "morph", run: () => openTab("morph") },
-  { keys: ["escape"], shown: "Esc", what: "back to my drawing", run: () => ways.forget() },
+  { keys: ["escape"], shown: "Esc", what: "back to my drawing", run: backToDrawing },
   { keys: ["?"], shown: "?", what: "this help", run: () => element("help", HTMLDialogElement).showModal() },
   { keys: [], shown: "↑ ↓ ← →", what: "on the page: move the pen; with Shift, finely", run: () => {} },
   { keys: [], shown: "Space", what: "on the page: put the pen down, lift it", run: () => {} },

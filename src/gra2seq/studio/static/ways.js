@@ -3,7 +3,7 @@
 import { drawings, isAbort } from "./api.js";
 import { box, input, make, say } from "./dom.js";
 import { boxOf, emptyRegion, isEmpty, onPage } from "./geometry.js";
-import { onColourChange, show } from "./ink.js";
+import { onColourChange, show, still } from "./ink.js";
 
 /** @import { Box, Drawn } from "./types.js" */
 /** @import { Board } from "./board.js" */
@@ -11,6 +11,7 @@ import { onColourChange, show } from "./ink.js";
 /** @typedef {"heal" | "complete" | "redraw"} Kind */
 
 const WAYS = 9;
+const oneColumn = matchMedia("(max-width: 900px)"); // as in the style sheet: the grid is below the page
 /** @type {Record<Kind, string>} */
 const DOING = { heal: "Healing …", complete: "Finishing your drawing …", redraw: "Drawing it anew …" };
 const RETRY = 1500; // ms until the next attempt while the model is loading or busy
@@ -52,8 +53,9 @@ export class Ways {
   /**
    * Ask the model for nine drawings.
    * @param {Kind} kind
+   * @param {boolean} [reveal] scroll to them on a small screen, as soon as one is there
    */
-  async ask(kind) {
+  async ask(kind, reveal = false) {
     const { strokes, region } = this.paper.drawing;
     if (!strokes.length) return say(this.text, "There is nothing on the page yet: draw something first.", true);
     if (kind === "heal" && isEmpty(region)) {
@@ -65,12 +67,12 @@ export class Ways {
     box("grid").classList.add("busy");
     say(this.text, DOING[kind]);
     try {
-      await this.#receive(kind, request.signal);
+      await this.#receive(kind, reveal, request.signal);
       const kept = kind === "redraw" ? "" : "Your lines stayed; the new ones are coloured. ";
       say(this.text, `${kept}Click a drawing to take it over and go on with it.`);
     } catch (error) {
       if (isAbort(error)) return;
-      await this.#failed(kind, /** @type {Error} */ (error), request.signal);
+      await this.#failed(kind, /** @type {Error} */ (error), reveal, request.signal);
     } finally {
       if (this.#request === request) box("grid").classList.remove("busy");
     }
@@ -89,8 +91,8 @@ export class Ways {
     this.board.canvas.focus({ preventScroll: true });
   }
 
-  /** @param {Kind} kind @param {AbortSignal} signal */
-  async #receive(kind, signal) {
+  /** @param {Kind} kind @param {boolean} reveal @param {AbortSignal} signal */
+  async #receive(kind, reveal, signal) {
     const { strokes, region } = this.paper.drawing;
     const body = {
       strokes,
@@ -105,16 +107,25 @@ export class Ways {
       this.#drawn[drawn.number] = drawn;
       this.#paint(drawn.number, true);
       if (drawn.number === 0) this.#preview(0, first);
+      if (first && reveal && oneColumn.matches) {
+        box("grid").scrollIntoView({ block: "nearest", behavior: still.matches ? "instant" : "smooth" });
+      }
     }
   }
 
-  /** While the model is loading or the server away, try again. @param {Kind} kind @param {Error} error @param {AbortSignal} signal */
-  async #failed(kind, error, signal) {
+  /**
+   * While the model is loading or the server away, try again.
+   * @param {Kind} kind
+   * @param {Error} error
+   * @param {boolean} reveal
+   * @param {AbortSignal} signal
+   */
+  async #failed(kind, error, reveal, signal) {
     const passing = "isPassing" in error && error.isPassing;
     say(this.text, error.message.charAt(0).toUpperCase() + error.message.slice(1), !passing);
     if (!passing) return;
     await new Promise((resolve) => setTimeout(resolve, RETRY));
-    if (!signal.aborted) await this.ask(kind);
+    if (!signal.aborted) await this.ask(kind, reveal);
   }
 
   #emptyGrid() {

@@ -16,6 +16,8 @@ export class Why {
   /** @type {Graph | null} */
   #graph = null;
   #asked = 0;
+  /** @type {number | null} the patch that is shown */
+  #chosen = null;
   isOpen = false;
 
   /** @param {Paper} paper */
@@ -24,8 +26,8 @@ export class Why {
     this.overlay = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (document.getElementById("overlay")));
     this.text = box("why-text");
     this.detail = box("why-detail");
-    box("why").addEventListener("change", () => this.refresh());
-    onColourChange(() => this.detail.replaceChildren());
+    box("why").addEventListener("change", () => this.refresh(this.#chosen));
+    onColourChange(() => this.#chosen !== null && this.#choose(this.#chosen));
   }
 
   /** @param {boolean} open */
@@ -35,23 +37,37 @@ export class Why {
     if (open) this.refresh();
   }
 
-  /** Ask for the graph of the drawing and show it. */
-  async refresh() {
+  /** Show all patches alike, none of them chosen. */
+  release() {
+    this.#chosen = null;
+    this.overlay.classList.remove("chosen");
+    this.overlay.querySelectorAll(".active, .near").forEach((one) => one.classList.remove("active", "near"));
+    this.detail.replaceChildren();
+  }
+
+  /**
+   * Ask for the graph of the drawing and show it.
+   * @param {number | null} [chosen] the patch that is shown
+   */
+  async refresh(chosen = null) {
     if (!this.isOpen) return;
     const asked = (this.#asked += 1);
+    this.#graph = null;
+    this.#chosen = null;
     this.detail.replaceChildren();
     this.overlay.replaceChildren();
     const { strokes, region } = this.paper.drawing;
     if (!strokes.length) return say(this.text, "There is nothing on the page yet: draw something first.");
-    const chosen = document.querySelector('input[name="links"]:checked');
-    const links = chosen instanceof HTMLInputElement ? chosen.value : "synonymous";
+    const rule = document.querySelector('input[name="links"]:checked');
+    const links = rule instanceof HTMLInputElement ? rule.value : "synonymous";
     try {
       const lost = isEmpty(region) ? emptyRegion() : region;
       const graph = await call("graph", { strokes, region: lost, links });
       if (asked !== this.#asked) return;
       this.#graph = graph;
       this.#draw(graph);
-      say(this.text, `${graph.patches.length} patches. Point at a dot on the drawing, or reach it with the Tab key.`);
+      if (chosen !== null && chosen < graph.patches.length) this.#choose(chosen);
+      say(this.text, `${graph.patches.length} patches. Point at a dot on the drawing, tap it, or reach it with the Tab key.`);
     } catch (error) {
       if (asked === this.#asked) say(this.text, /** @type {Error} */ (error).message, true);
     }
@@ -91,6 +107,7 @@ export class Why {
   #choose(number) {
     const graph = this.#graph;
     if (!graph) return;
+    this.#chosen = number;
     const linked = graph.links.filter(([from, to]) => from === number || to === number);
     const near = new Set(linked.map(([from, to]) => (from === number ? to : from)));
     this.overlay.classList.add("chosen");
