@@ -252,7 +252,7 @@ def test_no_network(tmp_path: Path) -> None:
             download("cat", tmp_path, base, limits=Limits(retries=1, pause=0.001))
 
 
-def test_a_server_that_says_nothing(tmp_path: Path) -> None:
+def test_silent_server_is_given_up(tmp_path: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

@@ -83,7 +83,7 @@ def error_of(answer: bytes | Callable[[socket.socket], None], folder: Path, limi
     ],
     ids=range(17),
 )
-def test_lies_are_one_sentence(tmp_path: Path, answer: bytes, message: str) -> None:
+def test_inconsistent_sizes_are_refused_in_one_sentence(tmp_path: Path, answer: bytes, message: str) -> None:
     found = error_of(answer, tmp_path)
     assert any(part in found for part in message.split("|")), found
 

@@ -259,7 +259,7 @@ def test_of_several_drawings_the_one_with_the_nearest_code_is_kept(name):
     assert (off(other.draw(codes, temperature=1.0, seed=1)) == tried[2]).all(), "the model's own number of drawings"
 
 
-def test_the_pen_is_never_colder_than_the_model_says():
+def test_pen_temperature_has_the_minimum_of_the_model():
     """A lower bound below the temperature changes nothing; a higher one changes the strokes."""
     model = untrained(tiny(max_points=30))
     model.network.decoder.out.bias.data[:3] = torch.tensor([2.0, 0.0, -1.0])  # a pen that tends to stay down

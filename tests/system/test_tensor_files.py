@@ -88,7 +88,7 @@ def test_odd_metadata_is_one_short_sentence(tmp_path: Path, metadata: dict[str, 
         assert len(str(raised.value)) < 600
 
 
-def test_header_that_lies_about_sizes_is_refused(tmp_path: Path) -> None:
+def test_header_with_wrong_sizes_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.safetensors"
     huge = json.dumps({"a": {"dtype": "F32", "shape": [10**9, 10**9], "data_offsets": [0, 4 * 10**18]}}).encode()
     for content in (

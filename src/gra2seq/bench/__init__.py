@@ -49,10 +49,8 @@ STEPS = {"paper": 8, "small": 24, "systems": 8}  # timed training steps, after t
 HEALED = 1_000  # drawings, by the command line
 CODES = 100_000  # of a gallery that is searched
 
-Print = Callable[[str], None]
 
-
-def measure(source: str | None, *, only: Sequence[str] = (), report: Print) -> dict[str, Any]:
+def measure(source: str | None, *, only: Sequence[str] = (), report: Callable[[str], None]) -> dict[str, Any]:
     """All parts, or those of `only`; each ratio comes from one run."""
     from gra2seq.bench import tracing
 

@@ -17,9 +17,21 @@ from gra2seq.system.memory import keep_freed_memory, skip_collection_at_exit, tu
 
 # isort: off
 # the order of the help
-from gra2seq.cli import heal, draw, search, train, evaluate, compare, data, studio
+from gra2seq.cli import heal, figures, search, train, evaluate, compare, data, studio
 
-__all__ = ["app", "compare", "data", "draw", "evaluate", "heal", "main", "search", "spread_values", "studio", "train"]
+__all__ = [
+    "app",
+    "compare",
+    "data",
+    "evaluate",
+    "figures",
+    "heal",
+    "main",
+    "search",
+    "spread_values",
+    "studio",
+    "train",
+]
 
 
 _UsageError: Any = typer.BadParameter.__base__  # of typer's own copy of click, or of click itself

@@ -1,1 +1,1 @@
-"""Is it any good: pictures and figures of trained models."""
+"""Measuring trained models: the paper's protocol, judge, retrieval, comparison, ablation, tables and figures."""

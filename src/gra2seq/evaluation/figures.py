@@ -1,4 +1,4 @@
-"""Figures one would put into a paper, as PNG, SVG or PDF."""
+"""Figures for papers, as PNG, SVG or PDF."""
 
 from __future__ import annotations
 

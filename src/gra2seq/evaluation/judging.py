@@ -1,4 +1,4 @@
-"""A split on its way through a model and a judge, part by part: memory stays flat, and other machines can do parts."""
+"""Draw, encode and classify a split part by part: memory stays flat, and parts can be computed on other machines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Progress = Callable[[str, int, int], None]  # (what, done, total)
 
 @dataclass(frozen=True)
 class Part:
-    """Some sketches of a split, one after the other, and what is needed to judge what becomes of them."""
+    """Some sketches of a split, one after the other, and what is needed to evaluate their drawings."""
 
     first: int  # number of the first in the split
     sketches: list[Sketch]
@@ -68,7 +68,7 @@ class Judging:
     samples: int
 
     def originals(self, part: Part) -> Originals:
-        """Codes of the intact sketches, and what the judge says of them: its own accuracy is the ceiling of Rec."""
+        """Codes and judged categories of the intact sketches: the judge's own accuracy is the ceiling of Rec."""
         return Originals(_finite(self.model.encode(part.sketches), part.first), self._classify(part.sketches))
 
     def drawn(
@@ -129,7 +129,7 @@ class _DrawnPart:
 
 
 def judge_originals(judging: Judging, split: Split, engine: Map, progress: Progress) -> Originals:
-    """What model and judge say of the sketches themselves."""
+    """Codes and judged categories of the sketches themselves."""
     found = list[Originals]()
     for part in engine(judging.originals, split.parts(BATCH)):
         found.append(part)
@@ -140,7 +140,7 @@ def judge_originals(judging: Judging, split: Split, engine: Map, progress: Progr
 def judge_drawings(
     judging: Judging, split: Split, kind: DamageKind, seed: int, engine: Map, progress: Progress
 ) -> Judged:
-    """What becomes of every sketch of the split with one kind of damage and one seed."""
+    """The evaluated drawings of every sketch of the split, with one kind of damage and one seed."""
     total, found = len(split.indices), list[Judged]()
     function = _DrawnPart(judging, kind, seed)
     if engine is local_map:

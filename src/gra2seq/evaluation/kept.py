@@ -1,4 +1,4 @@
-"""Results of an evaluation that are kept on disk, so that a stopped one goes on and a finished one is there at once."""
+"""Cached results of an evaluation: a stopped one continues, and a finished one is not computed again."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Originals(Kept):
-    """What model and judge say of the sketches themselves."""
+    """Codes and judged categories of the sketches themselves."""
 
     codes: Floats  # (N, code): the gallery
     categories: Ints  # (N,) the judge's; UNKNOWN without judge
@@ -52,7 +52,7 @@ class Originals(Kept):
 
 @dataclass(frozen=True)
 class Judged(Kept):
-    """What became of every sketch with one kind of damage and one seed."""
+    """Codes, categories and distances of the drawings with one kind of damage and one seed."""
 
     codes: Floats  # (N, code) of the drawings
     empty: NDArray[np.bool_]  # (N,) nothing was drawn

@@ -37,13 +37,13 @@ from gra2seq.sketch.strokes import Doubles, Ints
 from gra2seq.system.atomic_files import atomic_write
 
 KS = (1, 10, 50)
-DIRECTIONS = ("redrawn", "original")  # who asks: the drawing for its original (METHOD), or the other way round
+DIRECTIONS = ("redrawn", "original")  # which sketch queries: the drawing for its original, or the other way round
 MASK_SEED, MASK_VERSION = 2023, 3  # of the random numbers of a benchmark, and of how they are made
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What is asked of every model alike."""
+    """Split, damage, seeds and judge: the same for every model that is compared."""
 
     split: str = "test"
     masks: Sequence[float] = (0.0, 0.1, 0.3)
@@ -63,7 +63,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of each sketch of a split with one kind of damage and one seed."""
+    """Figures of each sketch of a split with one kind of damage and one seed."""
 
     kind: DamageKind
     seed: int
@@ -95,8 +95,8 @@ def evaluate(
     `folder` is for results: a stopped evaluation continues there. They are identified by the weights and the data, so
     that nothing of another model or of changed data is taken.
     """
-    asked = Terms(**terms)
-    return [row_of(name, model, dataset, asked, one) for one in outcomes(model, dataset, asked, folder, progress)]
+    chosen = Terms(**terms)
+    return [row_of(name, model, dataset, chosen, one) for one in outcomes(model, dataset, chosen, folder, progress)]
 
 
 def outcomes(
@@ -107,7 +107,7 @@ def outcomes(
     progress: Progress | None = None,
     engine: Map = local_map,
 ) -> Iterator[Outcome]:
-    """As `evaluate`, sketch by sketch: for each kind of damage and seed what became of every one.
+    """As `evaluate`, but figures of every sketch instead of means, for each kind of damage and seed.
 
     `engine` says where parts of the split are judged; the outcome is the same.
     """

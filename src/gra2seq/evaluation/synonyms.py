@@ -1,4 +1,4 @@
-"""The paper's claim, measured: do synonymous links join patches that mean the same?
+"""Synonym rates: do synonymous links join patches of the same part, as the paper claims?
 
 A patch means the part with most ink in it. The synonym rate of a proximity is the share of its links (each patch's
 two neighbours) that join patches of the same part. Neighbours trivially share ink, so the rate is also taken among

@@ -1,1 +1,1 @@
-"""Drawings in files: one module for each format."""
+"""Drawings in files: a module for each format, and the tracing of pictures."""

@@ -1,4 +1,4 @@
-"""The front door for drawings in files: `read`, `read_records` and `write` choose the format by the name's suffix."""
+"""Reading and writing drawings: `read`, `read_records` and `write` choose the format by the suffix of the name."""
 
 from __future__ import annotations
 

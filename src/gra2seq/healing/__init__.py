@@ -1,1 +1,1 @@
-"""Healing as users ask for it: SVG documents, and many drawings in several processes."""
+"""Healing of files: SVG documents, and many drawings in several processes or on a Ray cluster."""

@@ -124,7 +124,9 @@ TRANSFORMS = st.sampled_from(["", "translate(3 4) scale(1.5 .7)", "rotate(30) sk
 
 @calm
 @given(paths(), st.lists(polygons(), min_size=1, max_size=2), TRANSFORMS)
-def test_what_is_left_is_exactly_what_lies_outside(data: str, region: list[np.ndarray], transform: str) -> None:
+def test_visible_strokes_are_exactly_those_outside_the_region(
+    data: str, region: list[np.ndarray], transform: str
+) -> None:
     matrix, area = parse_transform(transform), Region(region)
     whole = subpaths(data)
     kept = cut(whole, matrix, area)
