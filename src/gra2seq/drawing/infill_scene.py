@@ -37,9 +37,13 @@ class Scene:
         self.bridges = bridges(self.ends.astype(np.float64) * unit, strokes, self._holds)
 
     def _open_ends(self) -> tuple[Floats, list[tuple[int, bool]]]:
-        """(E, 2) ends of pieces at the border of the region, and of each its piece and whether it is the start."""
-        owners = [(number, start) for number in range(len(self.pieces)) for start in (True, False)]
-        owners = [(n, start) for n, start in owners if start or len(self.pieces[n]) > 1]
+        """(E, 2) ends of pieces at the border of the region, and of each its piece and whether it is the start.
+
+        A closed line has none; a dot has one.
+        """
+        dots = [len(piece) == 1 for piece in self.pieces]
+        open_ones = [n for n, piece in enumerate(self.pieces) if dots[n] or (piece[0] != piece[-1]).any()]
+        owners = [(n, start) for n in open_ones for start in (True, False) if start or not dots[n]]
         ends = np.array([self.pieces[n][0 if start else -1] for n, start in owners], np.float32).reshape(-1, 2)
         near = self.region.distance(ends.astype(np.float64) * self.unit) <= AT_BORDER
         return ends[near], [owner for owner, there in zip(owners, near.tolist(), strict=True) if there]

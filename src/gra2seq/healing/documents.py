@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,23 +35,25 @@ class HealRequest:
     drawing: DrawingConfig = field(default_factory=DrawingConfig)
     curves: bool = True  # new lines of an SVG are smooth curves, or polylines
 
-    def damage(self, sketch: Sketch) -> Damage:
-        """What stays visible of a drawing."""
+    def damage(self, sketch: Sketch, uncut: Collection[int] = ()) -> Damage:
+        """What stays visible of a drawing; the strokes numbered in `uncut` stay whole."""
         if self.end_missing and not self.lost:
             return missing_end_of(sketch, self.frame)
-        return lose(sketch, self.lost, self.frame)
+        return lose(sketch, self.lost, self.frame, uncut)
 
 
 def heal_document(model: Model, document: SvgDocument, request: HealRequest) -> list[SvgDocument]:
     """Healed versions of an SVG document: lost lines are cut off, new ones are added in the style of their neighbours.
 
-    Everything outside of the lost region stays byte for byte. Without `keep_lines` all drawn lines are replaced. The
-    damage is that of the cut document: how a curve becomes points depends on all of it, and on the drawing's size.
+    Everything outside of the lost region stays byte for byte, and fillings also inside of it. Without `keep_lines` all
+    drawn lines are replaced. The damage is that of the cut document: how a curve becomes points depends on all of it,
+    and on the drawing's size.
     """
     cut = document.cut(list(request.lost.rings)) if request.lost else document
-    damage = request.damage(cut.sketch)
     drawing = request.drawing
-    if drawing.keep_lines or drawing.infill:
+    keeps = bool(drawing.keep_lines or drawing.infill)
+    damage = request.damage(cut.sketch, cut.uncut if keeps else ())
+    if keeps:
         return [cut.add_healed(lines, curves=request.curves) for lines in new_lines(model, damage, request)]
     healed = model.heal_damages([damage], samples=request.samples, drawing=drawing)
     return [cut.replace_strokes(one, curves=request.curves) for one in healed]

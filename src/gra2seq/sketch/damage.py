@@ -7,7 +7,7 @@ ends (what users have) or from the paper's masks (its protocol).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.centres import NODES, centre_points
-from gra2seq.sketch.region import Box, Region, pieces
+from gra2seq.sketch.region import Box, Piece, Region, pieces
 from gra2seq.sketch.strokes import Doubles, Sketch
 
 Holes = Sequence[Box] | Sequence[Sequence[Box]]  # the same for all sketches, or a list for each
@@ -85,15 +85,17 @@ class Damage:
 Drawable = Sketch | Damage
 
 
-def lose(sketch: Sketch, lost: Region, frame: Box | None = None) -> Damage:
-    """What stays visible of a drawing when a region is lost.
+def lose(sketch: Sketch, lost: Region, frame: Box | None = None, uncut: Collection[int] = ()) -> Damage:
+    """What stays visible of a drawing when a region is lost; the strokes numbered in `uncut` stay whole.
 
     The result depends on the strokes outside of the region only, so handing in a drawing in which these lines are
     already missing gives the same. Without a frame it is guessed from the visible strokes and the region.
     """
     if not lost:
         return Damage(sketch, lost, checked_frame(frame, sketch) if frame is not None else sketch.box)
-    parts = list(pieces(sketch, lost))
+    parts = [part for part in pieces(sketch, lost) if part.stroke not in uncut]
+    parts += [Piece(sketch.strokes[number], number, False, False) for number in uncut]
+    parts.sort(key=lambda part: part.stroke)
     if not parts:
         raise UserError(
             f"{_name(sketch)} has no stroke outside of the lost region: nothing is visible to draw it from "

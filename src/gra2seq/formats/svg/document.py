@@ -120,6 +120,13 @@ class SvgDocument:
         """The style of each stroke of the sketch."""
         return [element.style for element in self.elements for _ in element.strokes]
 
+    @cached_property
+    def uncut(self) -> set[int]:
+        """Numbers of the strokes that `cut` leaves whole: those of fillings."""
+        return {
+            number for element in self.elements if element.filled and not element.stroked for number in element.strokes
+        }
+
     @property
     def page(self) -> tuple[float, float, float, float]:
         """x, y, width and height of the page, in the units of its viewBox; the box of the drawing where it has none."""
