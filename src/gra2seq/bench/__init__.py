@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gra2seq.bench import search
 from gra2seq.config import parse_config
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.data.batches import Batch, Preparation, generator
@@ -37,12 +37,12 @@ from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.sketch.canvas import draw
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.system.memory import keep_freed_memory
+from gra2seq.system.memory import keep_freed_memory, most_memory
 from gra2seq.training.loop import train
 from gra2seq.training.report import Report
 
-PARTS = ("encoder", "preparation", "training", "systems", "drawing", "healing", "retrieval", "growth", "tracing")
-ON_REQUEST = ("tracing",)  # takes long, and measures quality too
+ON_REQUEST = ("search", "tracing")  # take long, or measure quality too
+PARTS = ("encoder", "preparation", "training", "systems", "drawing", "healing", "retrieval", "growth", *ON_REQUEST)
 PLACES = ("data/quickdraw", "../shared/quickdraw")  # where real drawings are looked for, from the working folder
 SAMPLE = 4096  # drawings the figures are measured on
 GROWTH = (1_000, 100_000)
@@ -80,6 +80,7 @@ def measure(source: str | None, *, only: Sequence[str] = (), say: Say) -> dict[s
         "healing": lambda: healing(sketches[:HEALED]),
         "retrieval": lambda: _in_a_process("_retrieve"),
         "growth": growth,
+        "search": lambda: {way: _in_a_process("search.run", way, str(rows)) for way, rows in search.SIZES.items()},
         "tracing": lambda: tracing.run(source, say=say),
     }
     for name in PARTS:
@@ -331,13 +332,6 @@ def _grow(sketches: str) -> dict[str, float]:
                 model.network.encode(steps[step])
     seconds = time.perf_counter() - start
     return {"sketches": count, "seconds": seconds, "rss_mb": most_memory()}
-
-
-def most_memory() -> float:
-    """The largest resident size of this process so far, MB; getrusage would count what it was forked from."""
-    if (status := Path("/proc/self/status")).exists():
-        return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _steps_over(sketches: Sequence[Sketch], preparation: Preparation, batch: int) -> Steps:
