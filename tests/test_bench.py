@@ -6,6 +6,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gra2seq import bench
+from gra2seq.bench import search
 from gra2seq.config import parse_config
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.data.batches import prepare_training
@@ -25,6 +26,16 @@ def test_every_system_is_timed(monkeypatch):
     assert found["ratio"]["sp-gra2seq"] == 1
     rates = found["sketches_per_second"]
     assert found["ratio"]["song"] == pytest.approx(rates["song"] / rates["sp-gra2seq"])
+
+
+@pytest.mark.parametrize("method", ["exact", "ivf-pq"])
+def test_search_among_synthetic_codes_finds_the_nearest(method):
+    found = search.run(method, 10_000)
+    assert found["codes"] == 10_000
+    assert 0 < found["ms"] < 10_000
+    assert found["rss_mb"] > 10
+    if method == "ivf-pq":
+        assert found["recall_at_10"] >= 0.9
 
 
 def test_retrieval_searches_noisy_codes_in_their_gallery(monkeypatch):

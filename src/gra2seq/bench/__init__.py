@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from gra2seq.bench import search
 from gra2seq.config import parse_config
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.data.batches import Batch, Preparation, generator
@@ -36,12 +37,12 @@ from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.sketch.canvas import draw
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.system.memory import keep_freed_memory
+from gra2seq.system.memory import keep_freed_memory, most_memory
 from gra2seq.training.loop import train
 from gra2seq.training.report import Report
 
-PARTS = ("encoder", "preparation", "training", "systems", "drawing", "healing", "retrieval", "growth", "tracing")
-ON_REQUEST = ("tracing",)  # takes long, and measures quality too
+ON_REQUEST = ("search", "tracing")  # take long, or measure quality too
+PARTS = ("encoder", "preparation", "training", "systems", "drawing", "healing", "retrieval", "growth", *ON_REQUEST)
 PLACES = ("data/quickdraw", "../shared/quickdraw")  # where real drawings are looked for, from the working folder
 SAMPLE = 4096  # drawings the figures are measured on
 GROWTH = (1_000, 100_000)
@@ -77,7 +78,12 @@ def measure(source: str | None, *, only: Sequence[str] = (), report: Callable[[s
         "healing": lambda: healing(sketches[:HEALED]),
         "retrieval": lambda: _in_a_process("_retrieve"),
         "growth": growth,
+<<<<<<< HEAD
         "tracing": lambda: tracing.run(source, report=report),
+=======
+        "search": lambda: {way: _in_a_process("search.run", way, str(rows)) for way, rows in search.SIZES.items()},
+        "tracing": lambda: tracing.run(source, say=say),
+>>>>>>> reach
     }
     for name in PARTS:
         if name in only or (not only and name not in ON_REQUEST):
@@ -330,6 +336,7 @@ def _grow(sketches: str) -> dict[str, float]:
     return {"sketches": count, "seconds": seconds, "rss_mb": peak_memory()}
 
 
+<<<<<<< HEAD
 def peak_memory() -> float:
     """The largest resident size of this process so far, MB; getrusage would count what it was forked from."""
     if (status := Path("/proc/self/status")).exists():
@@ -339,6 +346,8 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+=======
+>>>>>>> reach
 def _steps_over(sketches: Sequence[Sketch], preparation: Preparation, batch: int) -> Steps:
     return Steps(sketches, np.arange(len(sketches)), preparation, Schedule(len(sketches), batch, 0), Share())
 

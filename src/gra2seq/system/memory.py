@@ -1,4 +1,4 @@
-"""Allocator and garbage collector settings of the commands. A program calls these, a library never does.
+"""Allocator and garbage collector settings of the commands, and how much memory was used. Only programs set them.
 
 By default glibc returns large freed arrays to the system and asks for them again at the next step; zeroing their
 pages each time costs about a tenth of a training step (docs/decisions).
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import platform
+from pathlib import Path
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_MAX = -1, -2, -4  # parameters of mallopt, from glibc's malloc.h
 KEPT_BYTES = 2**31 - 1  # free bytes at the end of the heap that are not returned to the system
@@ -33,3 +34,12 @@ def tune_garbage_collector() -> None:
 def skip_collection_at_exit() -> None:
     """Exempt all living objects from the collection at exit: the system frees the memory anyway, and faster."""
     gc.freeze()
+
+
+def most_memory() -> float:
+    """The largest resident size of this process so far, MB; getrusage would count what it was forked from."""
+    if (status := Path("/proc/self/status")).exists():
+        return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
+    import resource  # not on Windows
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
