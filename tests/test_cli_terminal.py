@@ -38,6 +38,16 @@ def test_ascii_terminal_shows_other_characters_escaped(drawing):
     assert target.exists()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are always Unicode")
+def test_names_can_be_written_where_the_file_system_is_ascii(drawing):
+    """A temporary name repeats that of the file; as text it could not be encoded."""
+    target = drawing.with_name("Größe.svg")
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = gra2seq("data", "convert", drawing, "-o", target, env=ascii_only)
+    assert done.returncode == 0, done.stderr
+    assert target.exists()
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("words", [["--json"], []], ids=["json", "words"])
 def test_full_standard_output_is_one_line(drawing, words):

@@ -236,3 +236,27 @@ def test_patches_are_halved_by_every_convolution_and_by_pooling():
 def test_options_by_section_of_these_tests():
     values = by_section(model="song", hidden=3, seed=1, mask=0.5)
     assert values == {"model": {"name": "song", "hidden": 3}, "seed": 1, "preparation": {"mask": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("model: &a [x, x]\ntraining: [*a, *a, *a]", "refers to its own values"),
+        ("".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}' if n else 'x'] * 9)}]\n" for n in range(9)), "own values"),
+        ("seed: 2020-13-45", "not valid YAML"),
+        ("seed: !!int x", "not valid YAML"),
+        ("a: " + "[" * 5000, "not valid YAML"),
+        ("seed: " + "9" * 200_000, "larger than"),
+    ],
+    ids=["alias", "doubling", "date", "int", "deep", "long"],
+)
+def test_hostile_yaml_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(UserError, match=message) as caught:
+        read_config(tmp_path / "a.yaml")
+    assert len(str(caught.value)) <= 300
+
+
+def test_a_change_that_is_no_value_is_one_sentence() -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        read_changes(["seed=2020-13-45"])

@@ -127,11 +127,7 @@ def test_top_10_counts_ten_codes():
 
 SEARCH_AND_MEASURE = """
 import numpy as np
-<<<<<<< HEAD
-from gra2seq.bench import peak_memory
-=======
-from gra2seq.system.memory import most_memory
->>>>>>> reach
+from gra2seq.system.memory import peak_memory
 from gra2seq.evaluation.retrieval import retrieval
 random = np.random.default_rng(0)
 gallery = random.standard_normal((10_000, 32), np.float32)

@@ -82,6 +82,13 @@ ROW = np.array([[1, 2, 0], [3, 4, 1]], np.int16)
 TABLE = b'{"train":[["cat","1",[]]]}'
 
 
+def zigzag_svg(count: int) -> bytes:
+    """A zigzag whose ends shrink, of which RDP keeps every corner, two a level."""
+    shrinking = " ".join(f"{i * 0.001:.3f} {255 - i if i % 2 == 0 else 0}" for i in range(100))
+    corners = " ".join(f"{i % 250} {i % 2 * 100}" for i in range(count))
+    return f'<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0L{shrinking} {corners}"/></svg>'.encode()
+
+
 def names(table: bytes) -> bytes:
     """An archive of one drawing with this table of names."""
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({len(table)},), }}"
@@ -140,6 +147,8 @@ HOSTILE: dict[str, Content] = {
     "header-tuple.npz": lambda: npz(train=npy("{'descr': ('<f2', ), 'fortran_order': False, 'shape': (1, 1, 3), }")),
     "header-huge-shape.npz": lambda: npz(train=numbers("<f8", f"(0, {'9' * 30}, 3)", 0)),
     "lying-size.npz": lying_size,
+    # A level of RDP for every two corners. 18.6 s.
+    "zigzag.svg": lambda: zigzag_svg(990_000),
     "no-members.npz": lambda: npz(),
 }
 SMALL = [name for name, make in HOSTILE.items() if name.startswith(("header", "frame", "bytes", "memo", "deep", "no-"))]

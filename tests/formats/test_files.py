@@ -162,3 +162,9 @@ def test_a_target_is_checked_before_the_work(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=message):
             check_target(tmp_path / bad)
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".ndjson", ".ndjson.gz", ".npz", ".json", ".png"])
+def test_a_null_byte_in_a_name_is_one_sentence(suffix: str) -> None:
+    with pytest.raises(UserError, match="null byte"):
+        read(f"a\0b{suffix}")

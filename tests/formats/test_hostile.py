@@ -26,6 +26,7 @@ READ = [  # what is read, not refused
     "spaced-newlines.ndjson",
     "empty-members.ndjson.gz",
     "header-huge-shape.npz",
+    "zigzag.svg",
 ]
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from some_sketches import WHOLE, calm, sketches
 
 from gra2seq.data.doodles import doodle
+from gra2seq.errors import UserError
 from gra2seq.sketch.centres import SEGMENTS_PER_PATCH, centre_points, densified, evenly
 from gra2seq.sketch.strokes import Sketch
 
@@ -92,3 +93,10 @@ def test_evenly_takes_from_the_first_to_the_last(count):
         assert (chosen[0], chosen[-1]) == (0, count - 1)
         steps = np.diff(chosen)
         assert steps.max() - steps.min() <= 1
+
+
+def test_more_points_than_are_read_are_counted_before_they_are_made():
+    """A million strokes across the drawing would become ten million points: 0.5 GB for a file of 6 MB."""
+    across = np.column_stack([np.arange(400_000) % 250, np.arange(400_000) % 2 * 100])
+    with pytest.raises(UserError, match="more than 1,000,000 patches"):
+        densified(Sketch(across, np.array([len(across)])), 25.0)

@@ -169,6 +169,22 @@ def test_beyond_the_last_level_every_dropped_point_is_still_within_epsilon(monke
         assert len(slow_rdp([tuple(point) for point in points[low : high + 1].tolist()], 2.0)) == 2
 
 
+def test_a_zigzag_of_a_million_points_is_cut_after_so_many_distances() -> None:
+    """As many levels as a contrived zigzag allows would take half a minute."""
+    shrinking = np.array([(i * 0.001, 255 - i if i % 2 == 0 else 0) for i in range(100)])
+    points = np.concatenate([shrinking, np.column_stack([np.arange(990_000) % 250, np.arange(990_000) % 2 * 100])])
+    measured = 0
+
+    def count(points: np.ndarray, begin: np.ndarray, end: np.ndarray, run: np.ndarray) -> np.ndarray:
+        nonlocal measured
+        measured += len(points)
+        return simplify.line_distance(points, begin, end, run)
+
+    keep = rdp(points, np.array([len(points)]), distance=count)
+    assert measured < 2 * simplify.MAX_DISTANCES
+    assert keep[100:].mean() > 0.99, "its corners stay"
+
+
 def dense(sketch: Sketch, spacing: float = 0.5) -> Sketch:
     """As a pen would have reported it."""
     points, lengths = resample(sketch.points, sketch.lengths, spacing)

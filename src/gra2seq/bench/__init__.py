@@ -37,7 +37,7 @@ from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.sketch.canvas import draw
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Sketch
-from gra2seq.system.memory import keep_freed_memory, most_memory
+from gra2seq.system.memory import keep_freed_memory, peak_memory
 from gra2seq.training.loop import train
 from gra2seq.training.report import Report
 
@@ -78,12 +78,8 @@ def measure(source: str | None, *, only: Sequence[str] = (), report: Callable[[s
         "healing": lambda: healing(sketches[:HEALED]),
         "retrieval": lambda: _in_a_process("_retrieve"),
         "growth": growth,
-<<<<<<< HEAD
-        "tracing": lambda: tracing.run(source, report=report),
-=======
         "search": lambda: {way: _in_a_process("search.run", way, str(rows)) for way, rows in search.SIZES.items()},
-        "tracing": lambda: tracing.run(source, say=say),
->>>>>>> reach
+        "tracing": lambda: tracing.run(source, report=report),
     }
     for name in PARTS:
         if name in only or (not only and name not in ON_REQUEST):
@@ -336,18 +332,6 @@ def _grow(sketches: str) -> dict[str, float]:
     return {"sketches": count, "seconds": seconds, "rss_mb": peak_memory()}
 
 
-<<<<<<< HEAD
-def peak_memory() -> float:
-    """The largest resident size of this process so far, MB; getrusage would count what it was forked from."""
-    if (status := Path("/proc/self/status")).exists():
-        return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
-    import resource  # Windows has no such module
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-=======
->>>>>>> reach
 def _steps_over(sketches: Sequence[Sketch], preparation: Preparation, batch: int) -> Steps:
     return Steps(sketches, np.arange(len(sketches)), preparation, Schedule(len(sketches), batch, 0), Share())
 

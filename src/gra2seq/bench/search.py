@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from gra2seq.search import ann, exact
 from gra2seq.search.codes import map_array
 from gra2seq.sketch.strokes import Floats
-from gra2seq.system.memory import most_memory
+from gra2seq.system.memory import peak_memory
 
 WIDTH = 128  # numbers of a code
 CENTRES = 20_000
@@ -83,7 +83,7 @@ def _timed(find: Callable[[Floats], NDArray[Any]], queries: Floats) -> dict[str,
         find(query[None])
         seconds.append(time.perf_counter() - before[0])
         cpu.append(time.process_time() - before[1])
-    return {"ms": 1e3 * float(np.median(seconds)), "cpu_ms": 1e3 * float(np.median(cpu)), "rss_mb": most_memory()}
+    return {"ms": 1e3 * float(np.median(seconds)), "cpu_ms": 1e3 * float(np.median(cpu)), "rss_mb": peak_memory()}
 
 
 if __name__ == "__main__":

@@ -19,7 +19,9 @@ from gra2seq.config.run import RunConfig
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.config.training import TrainingConfig
 from gra2seq.errors import UserError, unknown_name
+from gra2seq.formats.opening import read_bytes
 
+MAX_YAML_BYTES = 100_000
 SECTIONS: dict[str, type[Any]] = {
     "model": ModelConfig,
     "preparation": PreparationConfig,
@@ -98,11 +100,14 @@ def read_config(path: str | Path, changes: Sequence[str] = ()) -> RunConfig:
     path = find_config(path)
     if path.suffix.lower() in (".svg", ".npz", ".ndjson", ".gz"):
         raise UserError(f"{path} holds drawings: a configuration is a .yaml file, as those of configs/")
+    if not path.exists():
+        raise UserError(f"cannot read the configuration {path}: No such file or directory")
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except OSError as error:
-        raise UserError(f"cannot read the configuration {path}: {error.strerror or error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        text = read_bytes(path, MAX_YAML_BYTES, "a configuration holds a few lines").decode()
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+            raise UserError(f"{path} refers to its own values (*name), which may grow without limit: write them out")
+        values = yaml.safe_load(text) or {}
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: no UTF-8, or no such date or number
         raise UserError(f"{path} is not valid YAML: {str(error)[:200]}") from error
     if not isinstance(values, dict):
         raise UserError(f"{path} must hold `name: value` lines")
@@ -131,7 +136,7 @@ def read_changes(changes: Sequence[str]) -> dict[str, Any]:
             raise UserError(f"{change[:80]!r} is not of the form name=value")
         try:
             value = yaml.safe_load(text) if text else ""
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise UserError(f"the value of {change[:80]!r} cannot be read: put it in quotes ({error})") from error
         values = merge(values, _placed(name, value))
     return values

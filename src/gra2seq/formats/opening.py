@@ -65,6 +65,8 @@ def limits_for(max_bytes: int | None) -> Limits:
 def open_input(path: str | Path) -> Iterator[BinaryIO]:
     """The file, open for reading; a failure of the system, also a later one, is a `UserError`."""
     path = Path(path)
+    if "\0" in str(path):
+        raise UserError(f"cannot read {path}: its name holds a null byte; check the name")
     try:
         if path.is_dir():
             raise UserError(f"{path} is a folder: name a file in it")

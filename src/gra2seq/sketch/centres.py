@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gra2seq.sketch.strokes import Floats, Ints, Sketch
+from gra2seq.errors import UserError
+from gra2seq.sketch.strokes import MAX_POINTS_READ, Floats, Ints, Sketch
 
 NODES = 20  # M of the paper: patches of a sketch, without the whole view
 SEGMENTS_PER_PATCH = 4  # a centre at a stroke's first point, then after every 4th drawn segment (released code)
@@ -33,6 +34,8 @@ def densified(sketch: Sketch, longest: float) -> Sketch:
     parts = np.maximum(np.ceil(np.hypot(move[:, 0], move[:, 1]) / longest - 1e-6), 1).astype(np.int64)
     if (parts == 1).all():
         return sketch
+    if parts.sum() > MAX_POINTS_READ:  # counted before they are made
+        raise UserError(f"the lines of the sketch need more than {MAX_POINTS_READ:,} patches: simplify it")
     segment = np.repeat(np.arange(len(parts)), parts)
     share = (np.arange(len(segment)) - np.repeat(np.cumsum(parts) - parts, parts)) / parts[segment]
     dense = np.concatenate([points[:-1][segment] + share[:, None] * move[segment], points[-1:]])

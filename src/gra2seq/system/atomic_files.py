@@ -13,6 +13,7 @@ import secrets
 import shutil
 import socket
 import stat
+import sys
 import time
 import zlib
 from collections.abc import Iterator
@@ -97,7 +98,7 @@ def scratch_folder(target: Path) -> Iterator[Path]:
     with readable_os_errors(target):
         _remove_leftovers_once(target.parent)
         owner = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
-        name = target.name.encode(errors="surrogateescape")[:MAX_NAME].decode(errors="ignore")
+        name = os.fsencode(target.name)[:MAX_NAME].decode(sys.getfilesystemencoding(), "ignore")
         scratch = target.parent / f".{name}.{owner}{TEMPORARY_SUFFIX}"
         scratch.mkdir(mode=0o700)
     try:

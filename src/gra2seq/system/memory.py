@@ -36,7 +36,7 @@ def skip_collection_at_exit() -> None:
     gc.freeze()
 
 
-def most_memory() -> float:
+def peak_memory() -> float:
     """The largest resident size of this process so far, MB; getrusage would count what it was forked from."""
     if (status := Path("/proc/self/status")).exists():
         return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024
