@@ -60,7 +60,7 @@ def take_pictures(address: str, folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         for scheme, name in (("light", "studio-heal.png"), ("dark", "studio-dark.png")):
             context = browser.new_context(
-                viewport={"width": 1280, "height": 980}, color_scheme=scheme, reduced_motion="reduce"
+                viewport={"width": 1280, "height": 1120}, color_scheme=scheme, reduced_motion="reduce"
             )
             page = context.new_page()
             page.set_default_timeout(PATIENCE)

@@ -227,6 +227,18 @@ def test_the_page_is_there_while_the_model_is_loading(browser, model, monkeypatc
     studio.stop()
 
 
+def test_a_model_that_cannot_be_loaded_is_named_on_a_narrow_screen(browser, tmp_path):
+    studio = RunningStudio(None, model_folder=tmp_path / "a-folder-with-a-rather-long-name" / "without-a-model")
+    page = browser.new_page(viewport=NARROW)
+    page.goto(studio.address)
+    status = page.locator('#status[data-state="failed"]')
+    expect(status).to_contain_text("without-a-model", timeout=PATIENCE)
+    assert status.bounding_box()["height"] < 140, "it has a line of its own"
+    assert page.locator("#help-button").bounding_box()["width"] == 40
+    page.close()
+    studio.stop()
+
+
 def test_the_interface_is_described_on_a_page_of_its_own(wide, shared):
     wide.page.goto(f"{shared.address}api/docs")
     expect(wide.page.locator(".endpoint h2", has_text="POST /api/heal")).to_be_visible()
