@@ -210,7 +210,7 @@ def test_dark_ink_is_light(wide):
 
 def test_the_page_is_there_while_the_model_is_loading(browser, model, monkeypatch):
     may_load = threading.Event()
-    monkeypatch.setattr("gra2seq.folder.load", lambda _folder, **_options: model if may_load.wait(60) else None)
+    monkeypatch.setattr("gra2seq.folder.load", lambda *_given, **_options: model if may_load.wait(60) else None)
     studio = RunningStudio(None)
     context = browser.new_context(viewport=WIDE)
     page = context.new_page()
