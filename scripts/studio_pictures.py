@@ -53,6 +53,19 @@ def heal(page: Page) -> None:
     expect(page.locator("#strip .card, #strip button").first).to_be_visible()
 
 
+def see_why(page: Page) -> None:
+    """Point at a patch, again and again until the patches of the gallery are known."""
+    for _ in range(PATIENCE // 1000):
+        page.click("#tab-why")
+        page.locator("#overlay .patch .hit").nth(9).hover(force=True)
+        expect(page.locator("#why-detail h2").first).to_contain_text("Patch")
+        if page.locator("#why-detail h2", has_text="Cluster").count():
+            return
+        page.click("#tab-ways")
+        page.wait_for_timeout(1000)
+    raise SystemExit("the patches of the gallery did not come")
+
+
 def take_pictures(address: str, folder: Path) -> None:
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
@@ -60,7 +73,7 @@ def take_pictures(address: str, folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         for scheme, name in (("light", "studio-heal.png"), ("dark", "studio-dark.png")):
             context = browser.new_context(
-                viewport={"width": 1280, "height": 980}, color_scheme=scheme, reduced_motion="reduce"
+                viewport={"width": 1280, "height": 1120}, color_scheme=scheme, reduced_motion="reduce"
             )
             page = context.new_page()
             page.set_default_timeout(PATIENCE)
@@ -75,9 +88,7 @@ def take_pictures(address: str, folder: Path) -> None:
                 with page.expect_download() as waiting:
                     page.click('[data-save="animation"]')
                 shutil.copy(waiting.value.path(), folder / "studio-healed.svg")
-                page.click("#tab-why")
-                page.locator("#overlay .patch .hit").nth(9).hover(force=True)
-                expect(page.locator("#why-detail h2").first).to_contain_text("Patch")
+                see_why(page)
                 picture(page, folder / "studio-why.png")
             context.close()
         browser.close()

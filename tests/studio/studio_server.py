@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 from gra2seq.model import Model
 from gra2seq.studio.engine import Engine
@@ -13,14 +14,14 @@ from gra2seq.studio.server import HOST, bound_socket, server_of
 class RunningStudio:
     """A studio on a port of its own, in a thread, that can be stopped and started again."""
 
-    def __init__(self, model: Model | None, port: int = 0) -> None:
-        self.model, self.port = model, port
+    def __init__(self, model: Model | None, port: int = 0, model_folder: Path | None = None) -> None:
+        self.model, self.port, self.model_folder = model, port, model_folder
         self.start()
 
     def start(self) -> None:
         listening = bound_socket(HOST, self.port)
         self.port = listening.getsockname()[1]
-        self.engine = Engine()
+        self.engine = Engine(self.model_folder)
         if self.model is not None:
             self.engine.use(self.model)
         self.server = server_of(self.engine, HOST, self.port)

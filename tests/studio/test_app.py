@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 
 import cv2
+import httpx
 import numpy as np
 import pytest
 
@@ -47,6 +49,30 @@ def test_a_provisional_drawing_comes_first_and_is_replaced(client, cat):
     lines = drawings(client.post("/api/heal", json=body))
     assert [one["provisional"] for one in lines] == [True, False, False]
     assert [one["number"] for one in lines] == [0, 0, 1]
+
+
+def test_the_first_drawing_arrives_before_the_others_are_made(running, model, cat):
+    arrived, was_in_time = threading.Event(), []
+
+    class Gated:
+        """The model, which makes further drawings only after the first one has arrived."""
+
+        def __getattr__(self, name):
+            return getattr(model, name)
+
+        def infills_each(self, damages, samples, drawings):
+            if samples != [1]:
+                was_in_time.append(arrived.wait(30))
+            return model.infills_each(damages, samples, drawings)
+
+    running.engine.use(Gated())
+    body = {"strokes": cat, "region": HOLE, "samples": 9}
+    with httpx.stream("POST", f"{running.address}api/heal", json=body, timeout=60, trust_env=False) as response:
+        lines = response.iter_lines()
+        assert json.loads(next(lines))["provisional"]
+        arrived.set()
+        assert len(list(lines)) == 9 + 1
+    assert was_in_time == [True]
 
 
 def test_same_seed_gives_same_drawings_and_another_seed_others(client, cat):

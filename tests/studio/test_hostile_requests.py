@@ -85,6 +85,25 @@ def test_mutants_never_break_the_server(client, seed):
     assert client.get("/api/health").json()["status"] == "ready"
 
 
+@pytest.mark.parametrize("tiny", [5e-324, 1e-310, 1e-300, 1e-40, 1e-12])
+def test_sizes_next_to_nothing_never_break_the_server(client, tiny):
+    body = {"strokes": [[[0, 0], [50, 80], [90, 10]]], "region": {"boxes": [[20, 20, 30, 30]]}}
+    bodies = [
+        {"strokes": [[[0, 0], [tiny, tiny], [0, tiny]]]},
+        {"frame": [0, 0, tiny, tiny]},
+        {"frame": [0, 0, tiny, 90]},
+        {"region": {"boxes": [[0, 0, tiny, tiny]]}},
+        {"region": {"polygons": [[[0, 0], [tiny, 50], [50, tiny], [0, 2 * tiny]]]}},
+        {"region": {"polygons": [[[0, 0], [tiny, 0], [tiny, tiny]]]}},
+        {"region": {"erasers": [{"path": [[0, 0]], "radius": tiny}]}},
+        {"region": {"erasers": [{"path": [[0, 0], [1e6, 1e6]], "radius": tiny}]}},
+        {"region": {"erasers": [{"path": [[MAX_COORDINATE, MAX_COORDINATE]], "radius": tiny}]}},
+    ]
+    for change in bodies:
+        for path in ("encode", "heal"):
+            sound(send(client, path, {**body, **change, **({"samples": 1} if path == "heal" else {})}))
+
+
 def test_a_client_that_hangs_up_does_not_disturb_others(client, cat):
     address = client.base_url.host, client.base_url.port
     body = json.dumps({"strokes": cat, "region": {"boxes": [[10, 80, 60, 60]]}}).encode()

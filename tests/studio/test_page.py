@@ -210,7 +210,7 @@ def test_dark_ink_is_light(wide):
 
 def test_the_page_is_there_while_the_model_is_loading(browser, model, monkeypatch):
     may_load = threading.Event()
-    monkeypatch.setattr("gra2seq.folder.load", lambda _folder: model if may_load.wait(60) else None)
+    monkeypatch.setattr("gra2seq.folder.load", lambda *_given, **_options: model if may_load.wait(60) else None)
     studio = RunningStudio(None)
     context = browser.new_context(viewport=WIDE)
     page = context.new_page()
@@ -224,6 +224,18 @@ def test_the_page_is_there_while_the_model_is_loading(browser, model, monkeypatc
     expect(page.locator('#status[data-state="ready"]')).to_be_visible(timeout=PATIENCE)
     expect(page.locator(WAYS)).to_have_count(9, timeout=PATIENCE)
     context.close()
+    studio.stop()
+
+
+def test_a_model_that_cannot_be_loaded_is_named_on_a_narrow_screen(browser, tmp_path):
+    studio = RunningStudio(None, model_folder=tmp_path / "a-folder-with-a-rather-long-name" / "without-a-model")
+    page = browser.new_page(viewport=NARROW)
+    page.goto(studio.address)
+    status = page.locator('#status[data-state="failed"]')
+    expect(status).to_contain_text("without-a-model", timeout=PATIENCE)
+    assert status.bounding_box()["height"] < 140, "it has a line of its own"
+    assert page.locator("#help-button").bounding_box()["width"] == 40
+    page.close()
     studio.stop()
 
 

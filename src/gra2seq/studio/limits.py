@@ -10,6 +10,7 @@ MAX_STROKES = 500  # of one drawing
 MAX_POINTS = 10_000  # of one drawing: a minute of drawing with a mouse that reports 150 points a second
 MAX_SHAPES = 200  # boxes, polygons and eraser paths of one region
 MAX_COORDINATE = 1e6  # beyond this, single precision no longer shows a hand-drawn line
+MIN_SIZE = 1e-9  # of boxes and erasers: less is nothing, even in double precision at the largest coordinates
 MAX_SAMPLES = 24  # drawings of one request: as many as the decoder has lanes
 MAX_STEPS = 16  # drawings between two
 MAX_SEED = 2**53 - 1  # largest whole number that JavaScript holds exactly

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field, model_validator
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.damage import Damage, lose
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.simplify import simplify_in_place
-from gra2seq.sketch.strokes import Sketch
+from gra2seq.sketch.strokes import Doubles, Sketch
 from gra2seq.studio import limits
 from gra2seq.studio.regions import eraser_outline
 
 Coordinate = Annotated[float, Field(ge=-limits.MAX_COORDINATE, le=limits.MAX_COORDINATE, allow_inf_nan=False)]
-Size = Annotated[float, Field(gt=0, le=limits.MAX_COORDINATE, allow_inf_nan=False)]
+Size = Annotated[float, Field(ge=limits.MIN_SIZE, le=limits.MAX_COORDINATE, allow_inf_nan=False)]
 Point = tuple[Coordinate, Coordinate]
 BoxIn = tuple[Coordinate, Coordinate, Size, Size]
 FrameSize = Annotated[float, Field(ge=0, le=limits.MAX_COORDINATE, allow_inf_nan=False)]
@@ -53,7 +55,7 @@ class RegionIn(Request):
         """The region in the drawing's units. Eraser paths become the outline of what they cover."""
         points = sum(map(len, self.polygons)) + sum(len(eraser.path) for eraser in self.erasers)
         limits.check_count("points in its region", points, limits.MAX_POINTS)
-        region = Region.of_boxes(self.boxes) | Region.of_polygons(self.polygons)
+        region = Region.of_boxes(self.boxes) | Region.of_polygons([_not_tiny(ring) for ring in self.polygons])
         return region | eraser_outline([(eraser.path, eraser.radius) for eraser in self.erasers])
 
 
@@ -66,7 +68,7 @@ class DrawingIn(Request):
         """The drawing, if it is not too large."""
         limits.check_count("strokes", len(self.strokes), limits.MAX_STROKES)
         limits.check_count("points", sum(map(len, self.strokes)), limits.MAX_POINTS)
-        return Sketch.from_polylines(self.strokes)
+        return Sketch.from_polylines([_not_tiny(stroke) for stroke in self.strokes])
 
 
 class DamagedIn(DrawingIn):
@@ -78,7 +80,8 @@ class DamagedIn(DrawingIn):
     def damage(self) -> Damage:
         """What stays visible."""
         sketch = self.sketch()
-        return lose(sketch, self.region.region() if self.region else Region(), self.frame)
+        frame = self.frame and tuple(_not_tiny(self.frame).tolist())
+        return lose(sketch, self.region.region() if self.region else Region(), frame)
 
 
 class DrawIn(DamagedIn):
@@ -151,3 +154,9 @@ class ReadIn(Request):
             sketch = simplify_in_place(sketch)
         limits.check_count("points", len(sketch), limits.MAX_POINTS)
         return sketch
+
+
+def _not_tiny(values: ArrayLike) -> Doubles:
+    """Numbers so small that arithmetic with them overflows become 0."""
+    array = np.asarray(values, np.float64)
+    return np.where(np.abs(array) < limits.MIN_SIZE, 0.0, array)
