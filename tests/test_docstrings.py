@@ -19,6 +19,7 @@ NAMES = [
     "Sketch",
     "DrawingConfig",
     "Damage",
+    "Region",
     "UserError",
     *(f"{owner}.{method}" for owner, methods in METHODS.items() for method in methods),
 ]

@@ -57,3 +57,12 @@ def test_files_and_names_of_the_architecture_page_exist() -> None:
     source = "\n".join(path.read_text("utf-8") for path in FILES)
     for name in re.findall(r"`([A-Z][a-z]+[A-Za-z]*)`", ARCHITECTURE):
         assert re.search(rf"^(?:class|def) {name}\b|^{name}\b.* = ", source, re.MULTILINE), name
+
+
+def test_no_module_imports_what_windows_lacks() -> None:
+    """At its top: inside a function, where the system is known, it may."""
+    for path in [*FILES, *sorted((ROOT / "tests").rglob("*.py"))]:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {"resource", "fcntl", "pwd", "grp", "termios", "pty"} & set(names), path

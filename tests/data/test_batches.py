@@ -241,8 +241,8 @@ def test_rows_are_given_in_a_share_of_the_damaged_sketches_and_never_of_intact_o
     assert 0.25 < marked < 0.75
     intact = replace(half, given=1.0, damage=INTACT)
     assert not prepare_training(SKETCHES, intact, SEEDS).targets.given.any()
-    untold = preparation_of(tiny("gra2seq-plus", given=1.0, rectangle=1.0), 30.0)
-    assert untold.given == 0, "a decoder without the input is not told"
+    without_input = preparation_of(tiny("gra2seq-plus", given=1.0, rectangle=1.0), 30.0)
+    assert without_input.given == 0, "a decoder without the input has no given rows"
 
 
 def test_the_intact_drawing_comes_along_to_learn_code_repair():

@@ -1,4 +1,4 @@
-"""Which samples of infill decoding are shown: those that stand best for all samples.
+"""Which samples of infill decoding are shown: those that represent all samples best.
 
 The first is the medoid, whose expected distance to another sample is smallest, and so, as far as the model is right,
 to the lost lines. Each further one is chosen so that every sample has a chosen one near it (greedy k-medoids): the
@@ -25,7 +25,7 @@ NO_LINES = 0.25  # longer sides from a sample without lines to one with lines
 
 
 def representatives(results: Sequence[InfillResult], count: int) -> list[InfillResult]:
-    """The `count` samples that stand best for all of them, the best first."""
+    """The `count` samples that represent all of them best, the best first."""
     return [results[number] for number in k_medoids(distances([result.lines for result in results]), count)]
 
 

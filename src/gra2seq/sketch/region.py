@@ -27,7 +27,13 @@ def no_boxes() -> Doubles:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """The union of boxes and polygons. An empty region contains nothing."""
+    """The union of boxes and polygons. An empty region contains nothing.
+
+    >>> import gra2seq
+    >>> hole = gra2seq.Region.of_boxes([(0, 0, 10, 5)]) | gra2seq.Region.of_polygons([[(20, 0), (30, 0), (30, 20)]])
+    >>> hole.bounds
+    (0.0, 0.0, 30.0, 20.0)
+    """
 
     boxes: Doubles = field(default_factory=no_boxes)  # (k, 4) left, top, right, bottom
     polygons: tuple[Doubles, ...] = ()  # (n, 2) each, closed, even-odd
