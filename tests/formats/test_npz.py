@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from gra2seq.errors import UserError
 from gra2seq.formats import npz
 from gra2seq.formats.npz import SPLITS, write_npz
-from gra2seq.formats.opening import Limits
 from gra2seq.formats.safe_pickle import PickledArrays
 from gra2seq.sketch.strokes import Sketch
+from gra2seq.system.input_files import Limits
 from sketch.some_sketches import ANY, WHOLE, assert_same, calm, sketches
 
 CAT = Sketch.from_polylines([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))

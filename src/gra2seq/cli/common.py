@@ -11,7 +11,7 @@ import typer
 
 from gra2seq.cli.terminal import Messages
 from gra2seq.errors import UserError
-from gra2seq.formats.opening import MAX_BYTES_VARIABLE
+from gra2seq.system.input_files import MAX_BYTES_VARIABLE
 
 if TYPE_CHECKING:
     from gra2seq.formats.record import Record

@@ -19,7 +19,7 @@ from gra2seq.config.run import RunConfig
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.config.training import TrainingConfig
 from gra2seq.errors import UserError, unknown_name
-from gra2seq.formats.opening import read_bytes
+from gra2seq.system.input_files import read_bytes
 
 MAX_YAML_BYTES = 100_000
 SECTIONS: dict[str, type[Any]] = {

@@ -15,7 +15,6 @@ from gra2seq.errors import UserError
 from gra2seq.formats.json_strokes import read_json, write_json
 from gra2seq.formats.ndjson import read_ndjson, write_ndjson
 from gra2seq.formats.npz import SPLITS, read_npz, write_npz
-from gra2seq.formats.opening import UNLIMITED, Limits, limits_for, open_input
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import FORMATS, Format, readable_suffixes, suffix_of, writable_suffixes
 from gra2seq.formats.svg import read_svg, write_svg
@@ -24,6 +23,7 @@ from gra2seq.sketch.render import contact_sheet, render, write_png
 from gra2seq.sketch.simplify import quickdraw_simplify, simplify_in_place
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_folder, atomic_write
+from gra2seq.system.input_files import UNLIMITED, Limits, limits_for, open_input
 
 PNG_SIZE = 512  # px of a single drawing
 MAX_SHEET = 1000  # drawings on one contact sheet

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
-from gra2seq.formats.opening import RAISE_LIMIT, Limits, read_bytes
 from gra2seq.formats.record import Record
 from gra2seq.sketch.simplify import quickdraw_points
 from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch
 from gra2seq.system.atomic_files import atomic_write
+from gra2seq.system.input_files import RAISE_LIMIT, Limits, read_bytes
 
 DEFAULT_LIMITS = Limits()
 DECODER = json.JSONDecoder()  # used directly: `json.loads` first guesses the encoding of bytes

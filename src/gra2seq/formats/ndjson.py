@@ -11,9 +11,9 @@ from typing import BinaryIO
 
 from gra2seq.errors import UserError
 from gra2seq.formats.json_strokes import parse_json, record_from_json, record_to_json
-from gra2seq.formats.opening import CHUNK, UNLIMITED, Limits, open_input
 from gra2seq.formats.record import Record
 from gra2seq.system.atomic_files import atomic_write
+from gra2seq.system.input_files import CHUNK, UNLIMITED, Limits, open_input
 
 MAX_LINE = 64_000_000  # bytes; a million raw points with times have about 40 MB
 

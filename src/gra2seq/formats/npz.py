@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
 from gra2seq.formats.json_strokes import parse_json
-from gra2seq.formats.opening import CHUNK, Limits, open_input
 from gra2seq.formats.record import Record
 from gra2seq.formats.safe_pickle import NumberType, PickledArrays, numbers_from
 from gra2seq.sketch.strokes import MAX_POINTS_READ, Sketch
 from gra2seq.system.atomic_files import atomic_write
+from gra2seq.system.input_files import CHUNK, Limits, open_input
 
 SPLITS = ("train", "valid", "test")
 NAMES = "about"  # our own array beside the splits: JSON bytes, {split: [[category, key, parts], ...]}

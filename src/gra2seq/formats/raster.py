@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from gra2seq.errors import UserError
-from gra2seq.formats.opening import read_bytes
+from gra2seq.system.input_files import read_bytes
 
 Grey = NDArray[np.uint8]  # (height, width), 0 black to 255 white
 

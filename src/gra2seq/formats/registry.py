@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gra2seq.errors import UserError
-from gra2seq.formats.opening import Limits
 from gra2seq.formats.record import Record
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write
+from gra2seq.system.input_files import Limits
 
 Reader = Callable[[Path, bool, Limits], Iterable[Record]]  # path, whether strokes have part labels, limits
 Writer = Callable[[Path, Iterable[Record]], list[Path]]  # returns the files made

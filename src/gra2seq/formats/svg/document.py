@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gra2seq.errors import UserError
-from gra2seq.formats.opening import read_bytes
 from gra2seq.formats.svg import splitting
 from gra2seq.formats.svg.affine import Affine, apply, invert, scale_of
 from gra2seq.formats.svg.bezier_fit import TOLERANCE, decimals, line_data
@@ -31,6 +30,7 @@ from gra2seq.formats.svg.shapes import draw_shape
 from gra2seq.formats.svg.source import Edit, Source
 from gra2seq.formats.svg.values import numbers
 from gra2seq.sketch.strokes import Doubles, Sketch
+from gra2seq.system.input_files import read_bytes
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from gra2seq.errors import UserError
-from gra2seq.formats.opening import read_bytes
 from gra2seq.formats.svg.centre_lines import Band, find_bands
 from gra2seq.formats.svg.elements import parse_svg
 from gra2seq.formats.svg.geometry import TOO_MANY_POINTS, flatten
 from gra2seq.formats.svg.layout import MAX_SIZE, SLACK, Layout, Shape, batches
 from gra2seq.sketch.strokes import MAX_POINTS_READ, Doubles, Floats, Ints, Sketch
+from gra2seq.system.input_files import read_bytes
 
 MAX_BYTES = 50_000_000
 FAR = 1e6  # px; beyond this from 0, single precision may be too coarse for a small drawing
