@@ -30,6 +30,9 @@ BLUR = 1.0  # px, standard deviation of that smoothing
 PAGE_BLUR = 3.0  # px, the same before the brightness of the page is taken from its lightest pixels
 BLUR_GAIN = 0.28 / BLUR  # white noise that remains after it
 STRONG, WEAK = 0.5, 0.35  # of the ink's contrast: ink, and ink if it touches a strong pixel
+BLOTCHY = 1.6  # ninth decile of the ink's width over its median; lines of one pen: 1.0 to 1.25 (24 photos of paper)
+FAINT = 0.3  # contrast of lines below which blotchy ink is texture: clouds have 0.15 to 0.19, pens on paper over 0.5
+SHADES = 0.5  # half-tones over ink: blotchy ink with more is shading
 MAX_INK_SHARE = 0.75  # of the picture; more is no line drawing
 SPECK = 0.3  # squared line widths; smaller blots are dirt
 RULED_SPECK = 1.0  # the same where rulings were removed: pieces of them remain
@@ -52,7 +55,28 @@ def ink_of(picture: Picture) -> Mask:
             f"{picture.name} shows no line drawing: {share:.0%} of it is neither page nor thin line; "
             "give a picture of lines on a page"
         )
+    if _is_texture(contrast, ink, level):
+        raise UserError(
+            f"{picture.name} shows no line drawing: what is dark in it is faint and of any width, like clouds or a "
+            "texture; give a picture of lines on a page"
+        )
     return ink
+
+
+def _is_texture(contrast: Contrast, ink: Mask, level: float) -> bool:
+    """Whether the ink is of many widths and fades into the page, as in a photo of something else than a drawing."""
+    half_widths = _half_widths(ink)
+    if not half_widths.size:
+        return False
+    median, wide = np.quantile(half_widths, (0.5, 0.9))
+    shades = ((contrast >= WEAK * MIN_CONTRAST) & (contrast < WEAK * level)).sum() / ink.sum()
+    return bool(wide >= BLOTCHY * median and (level < FAINT or shades > SHADES))
+
+
+def _half_widths(ink: Mask) -> Contrast:
+    """Distance to the page along the middle of the ink."""
+    reach = np.asarray(cv2.distanceTransform(ink.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_3), np.float32)
+    return reach[ink & (reach >= cv2.dilate(reach, np.ones((3, 3), np.uint8)))]
 
 
 def _line_level(contrast: Contrast) -> float:
@@ -125,9 +149,8 @@ def _hysteresis(contrast: Contrast, weak: float, strong: float) -> Mask:
 
 def _without_specks(ink: Mask, least: float) -> Mask:
     """Drop blots smaller than `least` squared line widths: too small for a dot of this pen."""
-    reach = cv2.distanceTransform(ink.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_3)
-    middle = reach[ink & (reach >= cv2.dilate(reach, np.ones((3, 3), np.uint8)))]
-    width = 2 * float(np.median(middle)) - 1 if middle.size else 0.0
+    half_widths = _half_widths(ink)
+    width = 2 * float(np.median(half_widths)) - 1 if half_widths.size else 0.0
     count, label, about, _ = cv2.connectedComponentsWithStats(ink.astype(np.uint8), connectivity=8)
     kept = about[:, cv2.CC_STAT_AREA] >= least * width**2
     kept[0] = False
