@@ -19,7 +19,6 @@ from gra2seq.config.run import RunConfig
 from gra2seq.config.systems import SYSTEMS
 from gra2seq.config.training import TrainingConfig
 from gra2seq.errors import UserError
-from gra2seq.formats.opening import read_bytes
 
 MAX_YAML_BYTES = 100_000
 SECTIONS: dict[str, type[Any]] = {
@@ -100,13 +99,17 @@ def read_config(path: str | Path, changes: Sequence[str] = ()) -> RunConfig:
     path = find_config(path)
     if path.suffix.lower() in (".svg", ".npz", ".ndjson", ".gz"):
         raise UserError(f"{path} holds drawings: a configuration is a .yaml file, as those of configs/")
-    if not path.exists():
-        raise UserError(f"cannot read the configuration {path}: No such file or directory")
     try:
-        text = read_bytes(path, MAX_YAML_BYTES, "a configuration holds a few lines").decode()
+        with path.open("rb") as file:
+            content = file.read(MAX_YAML_BYTES + 1)
+        if len(content) > MAX_YAML_BYTES:
+            raise UserError(f"{path} is larger than {MAX_YAML_BYTES // 1000} kB: a configuration holds a few lines")
+        text = content.decode()
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
             raise UserError(f"{path} refers to its own values (*name), which may grow without limit: write them out")
         values = yaml.safe_load(text) or {}
+    except OSError as error:
+        raise UserError(f"cannot read the configuration {path}: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: no UTF-8, or no such date or number
         raise UserError(f"{path} is not valid YAML: {str(error)[:200]}") from error
     if not isinstance(values, dict):
