@@ -100,8 +100,6 @@ def read_config(path: str | Path, changes: Sequence[str] = ()) -> RunConfig:
     path = find_config(path)
     if path.suffix.lower() in (".svg", ".npz", ".ndjson", ".gz"):
         raise UserError(f"{path} holds drawings: a configuration is a .yaml file, as those of configs/")
-    if not path.exists():
-        raise UserError(f"cannot read the configuration {path}: No such file or directory")
     try:
         text = read_bytes(path, MAX_YAML_BYTES, "a configuration holds a few lines").decode()
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):

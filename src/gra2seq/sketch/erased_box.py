@@ -30,6 +30,7 @@ NEAR = 0.08  # of a box: ends that it might have cut, but did not
 RING = 0.1  # around a box, in which ink is measured
 TYPICAL_SIDE = 0.4
 MAX_ENDS = 400  # a drawing with more loose ends is hatched: no box stands out
+MAX_COMPARED = 40_000_000  # ends times points: two seconds; a drawing of 100 strokes has 200,000 points then
 MAP_SIDE, MAP_MARGIN = 320, 0.3  # pixels of the map of the ink, and how far it reaches beyond the drawing
 MAP_SLACK = 2  # pixels inside the border of an empty box that may have ink: lines are a pixel wide
 MAX_TURN = 3.2  # radians that a line turns between two ends that belong together
@@ -201,10 +202,11 @@ def normalised(sketch: Sketch) -> tuple[list[Doubles], tuple[float, float]]:
 
 def candidates(sketch: Sketch) -> Candidates | None:
     """All boxes that may have been erased; None if no line ends anywhere, or far too many do."""
+    count = 2 * int(np.count_nonzero(sketch.lengths > 1))  # ends, before each is compared with all lines
+    if not 0 < count <= MAX_ENDS or count * len(sketch) > MAX_COMPARED:
+        return None
     strokes, size = normalised(sketch)
     ends = stroke_ends(strokes)
-    if not 0 < len(ends.points) <= MAX_ENDS:
-        return None
     ink = InkMap(strokes)
     (x, y), (way_x, way_y) = ends.points.T, ends.heading.T
     across, across_known = _intervals(x[way_x > 0], x[way_x < 0], size[0])
