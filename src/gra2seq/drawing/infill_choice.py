@@ -1,9 +1,8 @@
 """Which samples of infill decoding are shown: those that stand best for all samples.
 
-The first is nearly the medoid, whose expected distance to another sample is smallest, and so, as far as the model is
-right, to the lost lines. Samples with few lines are near to all others, though something is missing, so a sample with
-more lines is preferred a little. Each further one is chosen so that every sample has a chosen one near it (greedy
-k-medoids): the choices are likely and differ from each other.
+The first is the medoid, whose expected distance to another sample is smallest, and so, as far as the model is right,
+to the lost lines. Each further one is chosen so that every sample has a chosen one near it (greedy k-medoids): the
+choices are likely and differ from each other.
 """
 
 from __future__ import annotations
@@ -22,33 +21,22 @@ if TYPE_CHECKING:
 
 CELLS = 64  # of the longer side of a distance map
 MARGIN = 2  # cells around the lines
-INK = 0.3  # deviations of the mean distance that one deviation of the length of all lines is worth
 NO_LINES = 0.25  # longer sides from a sample without lines to one with lines
 
 
 def representatives(results: Sequence[InfillResult], count: int) -> list[InfillResult]:
     """The `count` samples that stand best for all of them, the best first."""
-    lengths = np.array([sum(np.hypot(*np.diff(line, axis=0).T).sum() for line in result.lines) for result in results])
-    apart = distances([result.lines for result in results])
-    return [results[number] for number in k_medoids(apart, count, _first(apart, lengths))]
+    return [results[number] for number in k_medoids(distances([result.lines for result in results]), count)]
 
 
-def _first(apart: Doubles, lengths: Doubles) -> int:
-    """The sample that is shown alone, from pairwise distances (n, n) and lengths of lines (n,)."""
-    return int((_standard(apart.mean(axis=0)) - INK * _standard(lengths)).argmin())
-
-
-def _standard(values: Doubles) -> Doubles:
-    return np.asarray((values - values.mean()) / max(float(values.std()), 1e-6))
-
-
-def k_medoids(apart: Doubles, count: int, first: int) -> list[int]:
-    """Numbers of `count` items, `first` and then one after the other, from pairwise distances (n, n).
+def k_medoids(apart: Doubles, count: int) -> list[int]:
+    """Numbers of `count` items, chosen one after the other from pairwise distances (n, n).
 
     Each one lowers the mean distance of all items to the nearest chosen one most.
     """
-    chosen, nearest = [first], apart[:, first]
-    while len(chosen) < min(count, len(apart)):
+    chosen: list[int] = []
+    nearest = np.full(len(apart), np.inf)
+    for _ in range(min(count, len(apart))):
         means = np.minimum(apart, nearest[:, None]).mean(axis=0)
         means[chosen] = np.inf
         chosen.append(int(means.argmin()))
