@@ -83,6 +83,20 @@ def test_lost_squares_stay_apart_from_masks():
     assert "square" not in beside_paper(rows), "the paper has none"
 
 
+def test_lost_regions_have_a_table_of_their_own():
+    healed = {"square": 0.4, "mask": 0.0, "region_chamfer": 0.0312, "lines_outside": 0, "diversity": 0.375}
+    rows = [row(**healed, seed=seed, ends_met=met) for seed, met in enumerate((0.98, 1.0))]
+    text = to_markdown(rows)
+    (line,) = [line for line in text.splitlines() if line.startswith("| square 0.4 | sp-gra2seq | 9")]
+    assert cells(line)[2:] == ["99.00 ± 1.41", "3.12 ± 0.00", "0", "0.375"]
+    assert "Diversity: distance between the samples" in text
+    (first, _) = csv.DictReader(io.StringIO(to_csv(rows)))
+    assert (first["ends_met"], first["diversity"]) == ("0.98", "0.375")
+    assert "Lost regions" not in to_markdown([row()])
+    assert "diversity" not in to_csv([row()])
+    assert "Diversity:" not in to_markdown([row(**(healed | {"diversity": None}), ends_met=1.0)])
+
+
 def test_deviation_is_over_trainings_where_there_are_several():
     """Each training counts once, as the mean over its drawings."""
     rows = [

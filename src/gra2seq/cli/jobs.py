@@ -311,7 +311,7 @@ class Job:
         if self.found:
             answer["found"] = self.found
         drawings = "1 drawing is" if self.drawn == 1 else f"{self.drawn} drawings are"
-        words = f"{drawings} in {', '.join(map(str, self.written[:3]))}"
+        words = f"{drawings} in {', '.join(map(str, self.written[:3]))}" if self.written else "nothing was left to draw"
         if self.output.as_json or not self.output.quiet:
             reply(self.output.as_json, answer, words)
 

@@ -33,6 +33,12 @@ SEEDS = ("seed", "train_seed")  # of the drawings, and of the training
 # drawings of each code; how near a first one must lie to be kept; pen moves compared at every step
 OPTIONAL = ("square", "complete", "sees", "repaired", "kept", "best_of", "good_enough", "candidates", "train_seed")
 MEASURES = ("rec", "ceiling", *(f"ret_{k}" for k in KS), "chamfer")
+# of lost regions, where the visible lines stay; "diversity": the mean Chamfer distance between the samples of a region,
+# over that between two drawings of the category there
+REGION = {
+    "ends_met": "Open ends met %", "region_chamfer": "Chamfer there x 100", "lines_outside": "Lines outside",
+    "diversity": "Diversity",
+}  # fmt: skip
 COLUMNS = (*SETTING[:6], *SEEDS, *SETTING[6:], *MEASURES)
 BY_CATEGORY = "rec_by_category"
 WAYS = {  # redrawing.DRAWING, in words
@@ -50,7 +56,7 @@ def flat(row: Row) -> dict[str, Any]:
     if missing:
         raise UserError(f"a row of an evaluation lacks {', '.join(missing)}")
     columns = {name: row.get(name) for name in COLUMNS}
-    columns |= {f"ret_{k}": row["ret"].get(k) for k in KS}
+    columns |= {f"ret_{k}": row["ret"].get(k) for k in KS} | {name: row.get(name) for name in REGION}
     shares = {name: row.get(name) or 0.0 for name in ("square", "complete")}
     return {**columns, **shares, "categories": tuple(row["categories"])}
 
@@ -72,7 +78,7 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
         merged["seeds"], merged["train_seeds"] = (
             list(dict.fromkeys(row[name] for row in members if row[name] is not None)) for name in SEEDS
         )
-        for name in MEASURES:
+        for name in (*MEASURES, *REGION):
             values = _values(members, name)
             merged[name] = float(np.mean(values)) if values else None
             merged[f"{name}_std"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
@@ -81,6 +87,20 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
         merged[BY_CATEGORY] = {c: float(np.mean([rec[c] for rec in shares if c in rec])) for c in known} or None
         found.append(merged)
     return found
+
+
+def _of_regions(found: Sequence[Row]) -> str:
+    """A table of how well lost regions were healed, and what its last column means."""
+    healed = [row for row in found if any(row[name] is not None for name in REGION)]
+    if not healed:
+        return ""
+    lines = [["Lost regions", "Model", *REGION.values()], ["---", "---", *["---:"] * len(REGION)]]
+    for row in healed:
+        shares = [percent(row, name, "±") for name in ("ends_met", "region_chamfer")]
+        rest = [DASH if row[name] is None else f"{row[name]:.3g}" for name in ("lines_outside", "diversity")]
+        lines.append([damage(row), row["model"], *shares, *rest])
+    meaning = "Diversity: distance between the samples of a region, over that between two drawings of the category.\n"
+    return "\n" + grid(lines) + (meaning if any(row["diversity"] is not None for row in healed) else "")
 
 
 def _values(members: Sequence[Row], name: str) -> list[float]:
@@ -100,7 +120,9 @@ def to_csv(rows: Sequence[Row]) -> str:
     Rec of a category stands under "rec_" and its name, behind all else.
     """
     text = io.StringIO()
-    writer = csv.DictWriter(text, (*COLUMNS, *(f"rec_{c}" for c in _categories(rows))), lineterminator="\n")
+    region = REGION if any(row.get(name) is not None for row in rows for name in REGION) else ()
+    names = (*COLUMNS, *region, *(f"rec_{c}" for c in _categories(rows)))
+    writer = csv.DictWriter(text, names, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     for row in rows:
         shares = {f"rec_{category}": rec for category, rec in (row.get(BY_CATEGORY) or {}).items()}
@@ -117,7 +139,8 @@ def to_json(rows: Sequence[Row]) -> str:
 def to_markdown(rows: Sequence[Row]) -> str:
     """A line a setting, in per cent (Chamfer in hundredths of the longer side), and what the names of data mean.
 
-    With a judge a second table gives Rec a category, a column a setting.
+    Lost regions that were healed have a table of their own; with a judge another one gives Rec a category, a column a
+    setting.
     """
     found = summary(rows)
     head = ["Damage", "Model", "Data", "Sees", "Rec %", "Ceiling %", *(f"Ret@{k} %" for k in KS), "Chamfer x 100"]
@@ -128,6 +151,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
         about += [_known(row[name]) for name in ("sketches", "gallery", "direction")]
         lines.append([*about, _numbers(row["seeds"])])
     text = grid(lines) + "\n" + "".join(f"{line}.\n" for line in _legend(found))
+    text += _of_regions(found)
     judged = [row for row in found if row[BY_CATEGORY]]
     if not judged:
         return text
