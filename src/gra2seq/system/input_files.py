@@ -89,6 +89,7 @@ def read_bytes(path: str | Path, limit: float, advice: str = "split it or simpli
         while chunk := file.read(CHUNK):  # not in one go: a device or pipe does not tell its size
             size += len(chunk)
             if size > limit:
-                raise UserError(f"{path} is larger than {limit / 1e6:,.0f} MB: {advice}")
+                most = f"{limit / 1e6:,.0f} MB" if limit >= 1e6 else f"{limit / 1e3:,.0f} kB"
+                raise UserError(f"{path} is larger than {most}: {advice}")
             chunks.append(chunk)
     return b"".join(chunks)
