@@ -255,7 +255,7 @@ def test_bad_words(call, tmp_path, tiny_run, cat):
         (["heal", cat, *HOLE, *model, *out, "--temperature", "-1"], "temperature"),
         (["graph", cat, *model, "--links", "best", "-o", tmp_path / "g.png"], "synonymous"),
         (["graph", cat, *model, "-o", tmp_path / "g.bmp"], ".png, .svg, .pdf"),
-        (["train", tmp_path / "none.yaml"], "cannot read"),
+        (["train", tmp_path / "none.yaml"], "does not exist"),
         (["bench", "--only", "everything"], "there is no part"),
         (["data", "download", "DS9"], "DS9"),
     ]

@@ -160,7 +160,7 @@ def test_the_largest_values_are_allowed():
 
 
 def test_bad_files_and_changes(tmp_path):
-    with pytest.raises(UserError, match="cannot read"):
+    with pytest.raises(UserError, match="does not exist"):
         read_config(tmp_path / "none.yaml")
     (tmp_path / "bad.yaml").write_text("a: [1, 2")
     with pytest.raises(UserError, match="not valid YAML"):

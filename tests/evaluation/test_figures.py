@@ -61,7 +61,7 @@ def test_what_cannot_be_drawn_is_an_error(tmp_path):
         draw_codes(model, list(doodles(2)), tmp_path / "c.png")
     with pytest.raises(UserError, match=r"\.png, \.svg, \.pdf"):
         draw_all(model, open_dataset("doodles:200"), tmp_path, "jpg", count=3)
-    with pytest.raises(UserError, match="synonymous"):
+    with pytest.raises(UserError, match="nearest-cosine"):
         draw_links(model, list(doodles(1)), ("nearest",), tmp_path / "l.png")
     with pytest.raises(UserError, match=r"\.png, \.svg, \.pdf"):
         draw_masking(doodle("cat", 0), tmp_path / "m.bmp")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from multiprocessing.connection import Connection
+from threading import Event, Thread
 
 import pytest
 
@@ -50,3 +52,32 @@ def test_batch_workers_start_without_priorities_and_alarms(monkeypatch):
     finally:
         schedule.cv2.setNumThreads(threads)
     assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+
+
+def test_ctrl_c_is_delayed_though_another_thread_may_receive_it():
+    unmasked, done = Event(), Event()
+
+    def other_thread() -> None:  # has no mask: the system may hand it the signal of the process
+        unmasked.set()
+        done.wait(10)
+
+    thread = Thread(target=other_thread)
+    thread.start()
+    unmasked.wait()
+    reached = []
+
+    def interrupted() -> None:
+        with processes.ctrl_c_blocked(), processes.ctrl_c_blocked():
+            for _ in range(10):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.01)
+            reached.append("the end")
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+    finally:
+        done.set()
+        thread.join()
+    assert reached == ["the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -12,7 +12,7 @@ from functools import cache
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
 
@@ -51,8 +51,25 @@ class Worker:
 def ctrl_c_blocked() -> Iterator[None]:
     """Delay Ctrl-C until the block ends; processes started inside inherit the mask and never receive one.
 
-    Windows has no signal masks: there processes that are started ignore Ctrl-C by themselves (`_run`).
+    The mask alone would not do: another thread of this process, without the mask, may receive the signal, and Python
+    would interrupt the main thread all the same. Windows has no masks: there processes that are started ignore Ctrl-C
+    by themselves (`_run`).
     """
+    delayed: list[int] = []
+    main = current_thread() is main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, _: delayed.append(number)) if main else None
+    try:
+        with _ctrl_c_masked():
+            yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
+        if delayed:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def _ctrl_c_masked() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
