@@ -254,7 +254,7 @@ class Model:
         True
         """
         check_samples(samples)
-        chosen = replace(self.changed_drawing(drawing, options), infill=samples)
+        chosen = replace(self.changed_drawing(drawing, options), infill=max(samples, HEALING_SAMPLES))
         done = self._infilled(damages_of(as_list(sketches), frame=frame), samples, chosen)
         return like_given(sketches, done, samples)
 

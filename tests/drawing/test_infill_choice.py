@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gra2seq.drawing.infill_choice import NO_LINES, distances, k_medoids
+from gra2seq.drawing.infill import InfillResult
+from gra2seq.drawing.infill_choice import NO_LINES, distances, k_medoids, representatives
 
 
 def line(y):
@@ -31,3 +32,16 @@ def test_first_choice_is_the_medoid_and_the_second_another_mode():
 def test_no_sample_is_chosen_twice(count):
     chosen = k_medoids(np.zeros((5, 5)), count)
     assert len(chosen) == len(set(chosen)) == min(count, 5)
+
+
+def test_of_a_drawing_that_goes_on_samples_that_draw_nothing_come_last():
+    line = np.array([[0.0, 0.0], [0.5, 0.0]])
+    nothing, dot, drawn = InfillResult((), 0), InfillResult((np.zeros((2, 2)),), 0), InfillResult((line,), 0)
+    results = [nothing, dot, nothing, drawn]
+    assert representatives(results, 1)[0] is not drawn
+    chosen = representatives(results, 4, goes_on=True)
+    for found, expected in zip(chosen, [drawn, nothing, dot, nothing], strict=True):
+        assert found is expected
+    (only,) = representatives(results, 1, goes_on=True)
+    assert only is drawn
+    assert len(representatives([nothing, dot], 2, goes_on=True)) == 2

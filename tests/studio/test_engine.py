@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from gra2seq.data.doodles import doodle
-from gra2seq.drawing.infill import InfillResult
 from gra2seq.errors import UserError
 from gra2seq.sketch.damage import Damage, lose
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.batching import DONE, Job
-from gra2seq.studio.engine import LANES, DrawRequest, Engine, coarse, plain_strokes
+from gra2seq.studio.engine import DrawRequest, Engine, coarse, plain_strokes
 from gra2seq.studio.gallery import Gallery
 from gra2seq.studio.limits import BusyError
 
@@ -85,33 +84,6 @@ def test_work_for_a_disconnected_client_ends_after_the_provisional_drawing(engin
     engine.draw.submit(job)
     assert done.wait(60)
     assert [one.provisional for one in found] == [True]
-
-
-def test_completions_that_draw_nothing_come_last(model):
-    class Sampled:
-        """The model, with samples that are given."""
-
-        def __getattr__(self, name):
-            return getattr(model, name)
-
-        def infills_each(self, _damages, samples, _drawings):
-            assert samples == [LANES]
-            dot, line = np.zeros((2, 2)), np.array([(0.0, 0.0), (0.3, 0.1)])
-            return [[InfillResult(lines, 0) for lines in ((), (line,), (dot,), (line, dot))]]
-
-    engine = Engine()
-    engine.use(Sampled())
-    begun = Damage.none(Sketch.from_polylines([[(0, 0), (9, 9)]]))
-    engine._deliver_infilled(
-        [job := Job("infill", DrawRequest("complete", begun, 4, 0, None), (found := []).append)],
-        [begun],
-        [4],
-        [engine.drawing_of(job.item)],
-        provisional=False,
-    )
-    assert [len(one.strokes) for one in found] == [2, 3, 1, 2]
-    assert [one.number for one in found] == [0, 1, 2, 3]
-    engine.close()
 
 
 def test_coarse_keeps_the_ends_of_strokes_and_leaves_room_to_draw():

@@ -186,7 +186,8 @@ def _chosen(
         with torch.inference_mode():
             state = decoder.first_state(codes[part].to(device))
         results = infill(decoder.step, state, scenes, drawings[part], max_points)
-        chosen += [representatives(own, count) for own, count in zip(results, samples[part], strict=True)]
+        for own, count, damage in zip(results, samples[part], damages[part], strict=True):
+            chosen.append(representatives(own, count, goes_on=not damage.lost))
     return chosen
 
 

@@ -22,11 +22,24 @@ if TYPE_CHECKING:
 CELLS = 64  # of the longer side of a distance map
 MARGIN = 2  # cells around the lines
 NO_LINES = 0.25  # longer sides from a sample without lines to one with lines
+MIN_INK = 0.02  # longer sides of new lines: less can hardly be seen
 
 
-def representatives(results: Sequence[InfillResult], count: int) -> list[InfillResult]:
-    """The `count` samples that represent all of them best, the best first."""
+def representatives(results: Sequence[InfillResult], count: int, goes_on: bool = False) -> list[InfillResult]:
+    """The `count` samples that represent all of them best, the best first.
+
+    `goes_on` is for a drawing that is to be continued: samples that hold it for finished come last.
+    """
+    if goes_on:
+        drawn = [result for result in results if ink(result) >= MIN_INK]
+        chosen = representatives(drawn, count)
+        return chosen + [result for result in results if ink(result) < MIN_INK][: count - len(chosen)]
     return [results[number] for number in k_medoids(distances([result.lines for result in results]), count)]
+
+
+def ink(result: InfillResult) -> float:
+    """The length of the new lines, in longer sides."""
+    return sum(float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in result.lines)
 
 
 def k_medoids(apart: Doubles, count: int) -> list[int]:

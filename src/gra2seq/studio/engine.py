@@ -27,7 +27,6 @@ from gra2seq.studio.signs import signs_of
 
 if TYPE_CHECKING:
     from gra2seq.config import DrawingConfig
-    from gra2seq.drawing.infill import InfillResult
     from gra2seq.model import Model
     from gra2seq.models.sketch_graph import SketchGraph
 
@@ -35,7 +34,6 @@ LANES = MAX_SAMPLES  # samples of the decoder, of which the best are shown
 PREVIEW_LANES = 2  # samples behind the provisional drawing
 PREVIEW_BATCH = 3  # requests at a time that get one: for more, it would delay the drawings themselves
 ROOM = 0.6  # share of the points a model can draw that the visible strokes may take
-MIN_INK = 0.02  # longer sides of new lines: less can hardly be seen
 SHEET = 4  # rows and columns of the sheet between four drawings
 
 log = logging.getLogger(__name__)
@@ -174,12 +172,10 @@ class Engine:
     ) -> None:
         from gra2seq.drawing.infill import healed_sketch
 
-        finished = [job.item.kind == "complete" for job in jobs]
-        counts = [own.infill if is_it else few for is_it, own, few in zip(finished, drawings, samples, strict=True)]
-        results = self.model.infills_each(damages, counts, drawings)
-        for job, damage, own, count in zip(jobs, damages, results, samples, strict=True):
+        results = self.model.infills_each(damages, samples, drawings)
+        for job, damage, own in zip(jobs, damages, results, strict=True):
             given = plain_strokes(job.item.drawn.visible)
-            for number, result in enumerate(sorted(own, key=draws_nothing)[:count]):
+            for number, result in enumerate(own):
                 new = plain_strokes(healed_sketch(damage, result))[len(damage.visible.lengths) :]
                 job.deliver(Drawn(number, given + new, len(given), provisional))
 
@@ -232,11 +228,6 @@ def coarse(damage: Damage, max_points: int) -> Damage:
         if len(simple) <= ROOM * max_points or epsilon > SIDE:
             return replace(damage, visible=simple)
         epsilon *= 1.5
-
-
-def draws_nothing(result: InfillResult) -> bool:
-    """Whether the model holds the drawing for finished: to somebody who wants it to go on, such samples come last."""
-    return sum(float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in result.lines) < MIN_INK
 
 
 def morph(model: Model, sketches: Sequence[Sketch], steps: int, drawing: DrawingConfig) -> list[Sketch]:
