@@ -26,7 +26,7 @@ export class Why {
     this.overlay = /** @type {SVGSVGElement} */ (/** @type {unknown} */ (document.getElementById("overlay")));
     this.text = box("why-text");
     this.detail = box("why-detail");
-    box("why").addEventListener("change", () => this.refresh(this.#chosen));
+    box("why").addEventListener("change", () => this.refresh());
     onColourChange(() => this.#chosen !== null && this.#choose(this.#chosen));
   }
 
@@ -34,6 +34,7 @@ export class Why {
   open(open) {
     this.isOpen = open;
     this.overlay.toggleAttribute("hidden", !open);
+    this.#chosen = null;
     if (open) this.refresh();
   }
 
@@ -45,15 +46,11 @@ export class Why {
     this.detail.replaceChildren();
   }
 
-  /**
-   * Ask for the graph of the drawing and show it.
-   * @param {number | null} [chosen] the patch that is shown
-   */
-  async refresh(chosen = null) {
+  /** Ask for the graph of the drawing and show it; the patch that is shown stays. */
+  async refresh() {
     if (!this.isOpen) return;
     const asked = (this.#asked += 1);
     this.#graph = null;
-    this.#chosen = null;
     this.detail.replaceChildren();
     this.overlay.replaceChildren();
     const { strokes, region } = this.paper.drawing;
@@ -66,7 +63,8 @@ export class Why {
       if (asked !== this.#asked) return;
       this.#graph = graph;
       this.#draw(graph);
-      if (chosen !== null && chosen < graph.patches.length) this.#choose(chosen);
+      if (this.#chosen !== null && this.#chosen < graph.patches.length) this.#choose(this.#chosen);
+      else this.#chosen = null;
       say(this.text, `${graph.patches.length} patches. Point at a dot on the drawing, tap it, or reach it with the Tab key.`);
     } catch (error) {
       if (asked === this.#asked) say(this.text, /** @type {Error} */ (error).message, true);
