@@ -6,6 +6,7 @@ import io
 import struct
 import zlib
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
@@ -35,7 +36,16 @@ def page(size=256):
     return render(doodle("cat", seed=1), size, 3.0)
 
 
+def clouds():
+    """A photo of the sky: soft light and dark at several scales."""
+    random = np.random.default_rng(0)
+    scales = (cv2.resize(random.standard_normal((3 * 2**n, 4 * 2**n)), (640, 480)) / 2**n for n in range(1, 6))
+    sky = sum(scales, np.zeros((480, 640)))
+    return np.rint(255 * (sky - sky.min()) / np.ptp(sky)).astype(np.uint8)
+
+
 BAD = {
+    "clouds": (lambda: png(clouds()), "no line drawing"),
     "white": (lambda: png(np.full((200, 200), 255, np.uint8)), "shows no drawing"),
     "black": (lambda: png(np.zeros((200, 200), np.uint8)), "black all over"),
     "100-megapixel": (lambda: bomb(10_000), "100 million"),

@@ -252,3 +252,10 @@ def test_large_scribble_takes_bounded_time():
     sketch = traced(picture)
     assert time.process_time() - start < 20
     assert len(sketch.lengths) > 10
+
+
+def test_thin_lines_beside_a_blot_are_a_drawing():
+    """Borders of thin lines are half-tones, and the blot is wide: neither makes a texture of it."""
+    grey = render(doodle("cat", seed=1), 256, 1.9)
+    cv2.circle(grey, (20, 236), 9, 0, -1, cv2.LINE_AA)
+    assert len(read_picture(cv2.imencode(".png", grey)[1].tobytes()).lengths) > 3

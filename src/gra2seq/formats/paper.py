@@ -32,7 +32,8 @@ BLUR_GAIN = 0.28 / BLUR  # white noise that remains after it
 STRONG, WEAK = 0.5, 0.35  # of the ink's contrast: ink, and ink if it touches a strong pixel
 BLOTCHY = 1.6  # ninth decile of the ink's width over its median; lines of one pen: 1.0 to 1.25 (24 photos of paper)
 FAINT = 0.3  # contrast of lines below which blotchy ink is texture: clouds have 0.15 to 0.19, pens on paper over 0.5
-SHADES = 0.5  # half-tones over ink: blotchy ink with more is shading
+SHADES = 0.3  # half-tones away from ink, over ink: blotchy ink with more is shading; at most 0.05 on those photos
+SHADES_REACH = 3  # px around ink in which half-tones are its border
 MAX_INK_SHARE = 0.75  # of the picture; more is no line drawing
 SPECK = 0.3  # squared line widths; smaller blots are dirt
 RULED_SPECK = 1.0  # the same where rulings were removed: pieces of them remain
@@ -69,7 +70,8 @@ def _is_texture(contrast: Contrast, ink: Mask, level: float) -> bool:
     if not half_widths.size:
         return False
     median, wide = np.quantile(half_widths, (0.5, 0.9))
-    shades = ((contrast >= WEAK * MIN_CONTRAST) & (contrast < WEAK * level)).sum() / ink.sum()
+    near = cv2.dilate(ink.astype(np.uint8), np.ones((2 * SHADES_REACH + 1,) * 2, np.uint8)) > 0
+    shades = (~near & (contrast >= WEAK * MIN_CONTRAST)).sum() / ink.sum()
     return bool(wide >= BLOTCHY * median and (level < FAINT or shades > SHADES))
 
 
