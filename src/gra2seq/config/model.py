@@ -38,6 +38,9 @@ class ModelConfig:
     code: int = option(128, "numbers of a code", at_least=1, at_most=65536)
     start_log_variance: float = option(0.0, "of the code; -6 starts with little noise", at_least=-50, at_most=50)
     code_repair: bool = option(False, "a small network corrects the codes of damaged drawings")
+    ink_prediction: bool = option(
+        False, "a small network predicts where lost ink was; where lines are drawn, it is looked up"
+    )
     clusters: int = option(
         50, "K of eq. 5; 30 for DS1; 0: none, or of rpcl-pix2seq twice the categories", at_least=0, at_most=65536
     )

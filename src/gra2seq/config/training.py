@@ -12,8 +12,9 @@ class TrainingConfig:
     """The defaults are the paper's: Adam, 1e-3 falling by 0.95 an epoch, batches of 256."""
 
     objective: str = option(
-        "reconstruct", "reconstruct: all of the model; repair-codes: its code repair; finetune-decoder: its decoder",
-        choices=("reconstruct", "repair-codes", "finetune-decoder"),
+        "reconstruct",
+        "reconstruct: all of the model; or only a part of it: its code repair, its ink prediction, its decoder",
+        choices=("reconstruct", "repair-codes", "predict-ink", "finetune-decoder"),
     )  # fmt: skip
     batch: int = option(256, "drawings of a step, of all processes together", at_least=1, at_most=2**16)
     learning_rate: float = option(1e-3, "of Adam", above=0)

@@ -17,7 +17,7 @@ from torch import Tensor
 from gra2seq.data.training_damage import DamageSpec
 from gra2seq.data.views import Seen, View, decoder_units, stroke_rows
 from gra2seq.sketch.augment import Augmentation
-from gra2seq.sketch.canvas import Canvas, draw, grey_view
+from gra2seq.sketch.canvas import Canvas, distance_view, draw, grey_view
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.region import Flags, with_border_points
 from gra2seq.sketch.simplify import thinned
@@ -43,6 +43,7 @@ class Preparation:
     own_prefixes: float = 0.0  # share of the rows before that the decoder draws itself in training
     given: float = 0.0  # share of the damaged sketches whose visible rows are marked as given in training
     painted: int = 0  # side of the picture of the intact drawing, for models that learn to paint it
+    ink_distance: bool = False  # and of its distances to the lines
     whole: bool = False  # training batches also hold the intact drawings in the same frames
     gradient: bool = True  # whether a gradient passes through the views in training
     simplify: bool = True  # drawings with many more points than those of training are simplified in use
@@ -82,6 +83,7 @@ class Batch:
     noise: Tensor | None = None  # (B, code) of the code, or of a classifier's dropout
     prefix_draws: Tensor | None = None  # (B, T, 5) whether the decoder's own row is taken, and noise to sample it
     painted: Tensor | None = None  # (B, side, side) the intact drawings, of 0 to 255
+    ink_distance: Tensor | None = None  # (B, side, side) as `canvas.distance_view` gives them
     gumbel: Tensor | None = None  # (B, T, n + 2) n Gumbel numbers a row, then two normal ones
     labels: Tensor | None = None  # (B,) number of the category; -1 where it is none of the preparation's
     whole: Batch | None = None  # the intact drawings in the same frames
@@ -123,6 +125,7 @@ def prepare_training(
         targets=_targets(sketches, damages, preparation, random, validation),
         noise=None if validation else _normal(random, preparation.code),
         painted=_painted(sketches, damages, preparation),
+        ink_distance=_ink_distance(sketches, damages, preparation),
         labels=_labels(sketches, preparation.categories),
     )
     if batch.targets is not None and not validation:
@@ -217,6 +220,14 @@ def _painted(sketches: Sequence[Sketch], damages: Sequence[Damage], preparation:
     canvas, side = preparation.canvas, preparation.painted
     intact = [damage.of_whole(sketch) for sketch, damage in zip(sketches, damages, strict=True)]
     return torch.from_numpy(np.stack([grey_view(draw(one, canvas), canvas, side) for one in intact]))
+
+
+def _ink_distance(sketches: Sequence[Sketch], damages: Sequence[Damage], preparation: Preparation) -> Tensor | None:
+    if not preparation.ink_distance:
+        return None
+    canvas, side = preparation.canvas, preparation.painted
+    intact = [damage.of_whole(sketch) for sketch, damage in zip(sketches, damages, strict=True)]
+    return torch.from_numpy(np.stack([distance_view(one, canvas, side) for one in intact]))
 
 
 def _labels(sketches: Sequence[Sketch], categories: tuple[str, ...]) -> Tensor:

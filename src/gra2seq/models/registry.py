@@ -25,6 +25,7 @@ from gra2seq.models.sketch_pix2seq import sketch_pix2seq
 from gra2seq.models.sketch_rnn import sketch_rnn
 from gra2seq.models.song import song
 from gra2seq.models.sp_gra2seq import sp_gra2seq
+from gra2seq.nn.ink_predictor import SIDE as INK_SIDE
 from gra2seq.sketch.augment import Augmentation
 from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.lattice import CELLS
@@ -89,7 +90,6 @@ def preparation_of(config: RunConfig, scale: float, categories: tuple[str, ...] 
         )
     chosen, training = config.preparation, config.training
     model = config.model
-    repairs = training.objective == "repair-codes"
     return Preparation(
         _views(config, scale),
         scale,
@@ -107,11 +107,19 @@ def preparation_of(config: RunConfig, scale: float, categories: tuple[str, ...] 
         prefix_noise=chosen.prefix_noise,
         own_prefixes=training.own_prefixes,
         given=chosen.given if model.given_input else 0.0,
-        painted=model.picture if model.name in PAINTERS else 0,
-        whole=repairs,
+        painted=_painted_side(config),
+        ink_distance=training.objective == "predict-ink",
+        whole=training.objective == "repair-codes",
         gradient=training.objective == "reconstruct",
         gumbel=model.mixtures + 3 if model.name == "sketch-healer-2" else 0,
     )
+
+
+def _painted_side(config: RunConfig) -> int:
+    """Side of the picture of the intact drawing that training compares with; 0: none."""
+    if config.training.objective == "predict-ink":
+        return INK_SIDE
+    return config.model.picture if config.model.name in PAINTERS else 0
 
 
 def _views(config: RunConfig, scale: float) -> dict[str, View]:
@@ -138,14 +146,21 @@ def _views(config: RunConfig, scale: float) -> dict[str, View]:
         views["picture"] = PictureView(model.picture, canvas)
     if model.code_repair:
         views["lost"] = LostView(model.picture, canvas)
+    if config.training.objective == "predict-ink":  # in use they are made where they are needed
+        views |= ink_views(canvas)
     return views
+
+
+def ink_views(canvas: Canvas) -> dict[str, View]:
+    """What ink prediction sees: the visible strokes and the lost region."""
+    return {"visible_ink": PictureView(INK_SIDE, canvas), "lost_ink": LostView(INK_SIDE, canvas)}
 
 
 def check_model(config: ModelConfig) -> None:
     """Raise a `UserError` for options that the system does not have."""
     sees = SYSTEMS[config.name].sees if config.name in SYSTEMS else ()
     default = ModelConfig()
-    ours = ("node_position", "picture_branch", "relative_edges", "code_repair")
+    ours = ("node_position", "picture_branch", "relative_edges", "code_repair", "ink_prediction")
     for name in ours:
         if config.name in MODELS and config.name != DRAWING and getattr(config, name) != getattr(default, name):
             raise UserError(f"{name}={getattr(config, name)} is for {DRAWING}; {config.name} has none: leave it out")

@@ -11,6 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 from gra2seq.config.model import ModelConfig
 from gra2seq.data.batches import Batch, Targets
 from gra2seq.nn.code_repair import CodeRepair
+from gra2seq.nn.ink_predictor import InkPredictor
 from gra2seq.nn.lstm import members, pack, unpack
 from gra2seq.nn.mixture import PenMove
 from gra2seq.nn.picture_cnn import PicturePainter
@@ -69,7 +70,8 @@ class SketchModel(nn.Module):
     """Batch -> named loss terms (they add up to the loss); `encode` for use; `decoder` draws.
 
     `extra` is for systems that ask more of a drawing than its likelihood: `Decoded` -> further terms. `repair`
-    corrects the codes of damaged drawings; it is trained by an objective of its own (training/objectives.py).
+    corrects the codes of damaged drawings, `ink` predicts where lost ink was; each is trained by an objective of its
+    own (training/objectives.py).
     `precision` is that of the encoder's products in use; drawings are always made in single precision.
     """
 
@@ -81,11 +83,13 @@ class SketchModel(nn.Module):
         decoder: StrokeDecoder,
         extra: nn.Module | None = None,
         repair: CodeRepair | None = None,
+        ink: InkPredictor | None = None,
     ) -> None:
         super().__init__()
-        self.encoder, self.decoder, self.extra, self.repair = encoder, decoder, extra, repair
-        if repair is not None:
-            repair.requires_grad_(False)
+        self.encoder, self.decoder, self.extra, self.repair, self.ink = encoder, decoder, extra, repair, ink
+        for own in (repair, ink):
+            if own is not None:
+                own.requires_grad_(False)
 
     def forward(self, batch: Batch) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Terms of the loss and figures to watch. The loss is a sum over time, averaged over the sketches."""

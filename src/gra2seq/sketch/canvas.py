@@ -18,6 +18,9 @@ from gra2seq.sketch.strokes import Doubles
 
 Pixels = NDArray[np.uint8]
 
+FARTHEST = 0.15  # longer sides of the frame: larger distances to ink count as this
+FINER = 2  # times smaller than those of a picture are the pixels on which its distances are measured
+
 
 @dataclass(frozen=True)
 class Canvas:
@@ -59,10 +62,7 @@ def draw(damage: Damage, canvas: Canvas) -> Pixels:
     size = canvas.padded
     pixels = np.zeros((size, size), np.uint8)
     placed = np.rint(place(damage.normalised(damage.visible.points), canvas)).clip(-size, 2 * size).astype(np.int32)
-    strokes = np.split(placed, damage.visible.starts[1:])
-    # OpenCV draws nothing for a polyline of one point: a stroke of one point is a line to itself.
-    strokes = [stroke if len(stroke) > 1 else np.repeat(stroke, 2, axis=0) for stroke in strokes]
-    cv2.polylines(pixels, strokes, isClosed=False, color=1, thickness=canvas.pen, lineType=cv2.LINE_8)
+    cv2.polylines(pixels, _lines(placed, damage), isClosed=False, color=1, thickness=canvas.pen, lineType=cv2.LINE_8)
     if damage.lost:
         lost_on(damage, canvas).paint(pixels, 0)
     return pixels
@@ -120,6 +120,25 @@ def grey_view(pixels: Pixels, canvas: Canvas, side: int) -> Pixels:
         ink = ink[whole].T * (1 - part) + ink[whole + 1].T * part
     share = np.diff(np.diff(ink, axis=0), axis=1) * (side / canvas.inner) ** 2
     return np.rint(share * 255).astype(np.uint8)
+
+
+def distance_view(damage: Damage, canvas: Canvas, side: int) -> NDArray[np.float32]:
+    """(side, side) distances to the visible lines, laid as `grey_view` lays the drawing; 1 is `FARTHEST` or more."""
+    fine = FINER * side
+    blank = np.ones((fine, fine), np.uint8)
+    inner = canvas.inner / canvas.side  # longer sides of the frame
+    placed = (damage.normalised(damage.visible.points) / inner + 0.5) * fine - 0.5
+    points = np.rint(placed).clip(-fine, 2 * fine).astype(np.int32)
+    cv2.polylines(blank, _lines(points, damage), isClosed=False, color=0)
+    far = cv2.distanceTransform(blank, cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    far = np.minimum(far * np.float32(inner / fine / FARTHEST), 1)
+    return np.asarray(cv2.resize(far, (side, side), interpolation=cv2.INTER_AREA))
+
+
+def _lines(points: NDArray[np.int32], damage: Damage) -> list[NDArray[np.int32]]:
+    """The visible strokes, placed in pixels. OpenCV draws nothing for one point: it becomes a line to itself."""
+    strokes = np.split(points, damage.visible.starts[1:])
+    return [stroke if len(stroke) > 1 else np.repeat(stroke, 2, axis=0) for stroke in strokes]
 
 
 def inner_view(pixels: Pixels, canvas: Canvas) -> Pixels:

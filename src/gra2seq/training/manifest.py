@@ -18,6 +18,7 @@ from gra2seq.models.model_files import CONFIG, read_field, read_json, write_json
 
 MANIFEST = "manifest.json"
 VERSION = 2  # of config.json; version 0.1 of gra2seq wrote none
+BESIDE = ("code_repair", "ink_prediction")  # options of parts that are trained beside a model
 LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
 
 
@@ -87,7 +88,8 @@ def check_same_model(other: Path, config: RunConfig) -> None:
     """A part that is trained beside a model needs the same model: say what differs."""
     then = parse_config(read_field(other / CONFIG, "config", dict), source=str(other / CONFIG))
     canvas = ("side", "pen", "nodes", "spread", "dense")
-    pairs = [(config.model, then.model, [f.name for f in dataclasses.fields(then.model) if f.name != "code_repair"])]
+    own = [field.name for field in dataclasses.fields(then.model) if field.name not in BESIDE]
+    pairs = [(config.model, then.model, own)]
     changed = _differences(
         *({name: getattr(part, name) for *parts, names in pairs for name in names for part in [parts[which]]}
           | {name: getattr((config, then)[which].preparation, name) for name in canvas} for which in (0, 1))

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from gra2seq.data.batches import Batch
 from gra2seq.models.sketch_model import SketchModel, follow, negative_log_likelihood
+from gra2seq.nn.ink_predictor import ink_losses
 
 Losses = tuple[dict[str, Tensor], dict[str, Tensor]]  # terms that add up to the loss, and figures for the log
 
@@ -51,6 +52,43 @@ class RepairCodes(nn.Module):
         return {"repair": error}, {"unrepaired": before}
 
 
+class PredictInk(nn.Module):
+    """Ink prediction learns where the ink of the intact drawing lies; all else is frozen.
+
+    Of every third drawing only the code is shown. Where the end of a drawing is missing, ink may be lost anywhere.
+    """
+
+    def __init__(self, network: SketchModel) -> None:
+        super().__init__()
+        self.network = network
+        network.requires_grad_(False)
+        if network.ink is not None:
+            network.ink.requires_grad_(True)
+
+    def train(self, mode: bool = True) -> Self:
+        super().train(mode)
+        self.network.encoder.eval()
+        if self.network.repair is not None:
+            self.network.repair.eval()
+        return self
+
+    def forward(self, batch: Batch) -> Losses:
+        assert self.network.ink is not None
+        assert batch.painted is not None
+        assert batch.ink_distance is not None
+        with torch.no_grad():
+            code = self.network.encode(batch)
+        visible, lost = batch.views["visible_ink"], batch.views["lost_ink"]
+        anywhere = (lost == 0).flatten(1).all(dim=1) & (visible != batch.painted).flatten(1).any(dim=1)
+        only_code = torch.arange(len(code), device=code.device) % 3 == 0
+        lost = lost.masked_fill((anywhere | only_code)[:, None, None], 255)
+        visible = visible.masked_fill(only_code[:, None, None], 0)
+        terms = ink_losses(self.network.ink(code, visible, lost), batch.painted, batch.ink_distance)
+        return {name: each.mean() for name, each in terms.items()}, {
+            f"{name}_from_code": each[only_code].mean() for name, each in terms.items()
+        }
+
+
 class FinetuneDecoder(nn.Module):
     """The decoder learns on from codes as they are in use: without noise, of damaged drawings, repaired."""
 
@@ -78,5 +116,6 @@ class FinetuneDecoder(nn.Module):
 OBJECTIVES: dict[str, type[nn.Module]] = {
     "reconstruct": Reconstruct,
     "repair-codes": RepairCodes,
+    "predict-ink": PredictInk,
     "finetune-decoder": FinetuneDecoder,
 }
