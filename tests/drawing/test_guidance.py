@@ -9,7 +9,7 @@ import torch
 
 from gra2seq.config import DrawingConfig
 from gra2seq.drawing.guidance import AWAY, DRAWN, FARTHEST, POINTS, PROGRESS, SAMPLES, SHARP, SURPRISE, Guidance
-from gra2seq.drawing.ink_map import FINE, REACH, SIDE, ink_map, lost_map
+from gra2seq.drawing.ink_map import FINE, REACH, SIDE, ink_map, lost_map, visible_ink
 from gra2seq.drawing.sampler import Sampler
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.distance import visible_points
@@ -83,7 +83,7 @@ def test_moves_against_a_slow_twin():
     boxes = [[], [[-0.4, -0.3, 0.1, 0.2]], [[-0.6, -0.6, 0.6, 0.6]]]
     damages = [dots(random.uniform(-0.5, 0.5, (9 + 20 * i, 2)), boxes[i % 3]) for i in range(10)]
     attempts, unit = 4, 0.13
-    guide = Guidance(damages, unit, attempts, CPU)
+    guide = Guidance([visible_ink(one) for one in damages], unit, attempts, CPU)
     slow = [slow_guidance(damages[i // attempts], unit) for i in range(40)]
     at, pulled, drawn, unguided = np.zeros((40, 2)), 0, 0, 0
     for step in range(12):
@@ -109,7 +109,7 @@ def test_moves_against_a_slow_twin():
 def test_ink_that_is_drawn_attracts_no_more():
     """Two lines side by side: an uncertain decoder goes to the nearer one first, then to the other one."""
     lines = [np.column_stack([np.linspace(-0.4, 0.4, 41), np.full(41, y)]) for y in (0.0, 0.1)]
-    guide = Guidance([dots(np.concatenate(lines))], 1.0, 1, CPU)
+    guide = Guidance([visible_ink(dots(np.concatenate(lines)))], 1.0, 1, CPU)
     number, down, deviation = torch.zeros(1, dtype=torch.long), torch.tensor([True]), torch.full((1, 1), 0.05)
     start, there, back = torch.tensor([[-0.3, 0.04]]), torch.tensor([[[0.6, 0.0]]]), torch.tensor([[[-0.3, 0.04]]])
     first = start + guide(number, start, ~down, torch.zeros(1, 1, 2), deviation)
@@ -125,7 +125,7 @@ def test_a_certain_decoder_is_not_moved():
     number, down = torch.zeros(1, dtype=torch.long), torch.tensor([False])
     ends = []
     for deviation in (1e-4, SHARP, 0.5):
-        guide = Guidance([line], 1.0, 1, CPU)
+        guide = Guidance([visible_ink(line)], 1.0, 1, CPU)
         ends.append(
             guide(number, torch.zeros(1, 2), down, torch.tensor([[[0.1, 0.01]]]), torch.full((1, 1), deviation))
         )
@@ -133,7 +133,7 @@ def test_a_certain_decoder_is_not_moved():
 
 
 def test_far_from_all_ink_the_first_candidate_is_drawn():
-    guide = Guidance([dots([[0.0, 0.0]])], 0.1, 50, CPU)
+    guide = Guidance([visible_ink(dots([[0.0, 0.0]]))], 0.1, 50, CPU)
     at, moves, down = torch.full((50, 2), 50.0), torch.randn(50, 4, 2), torch.rand(50) < 0.5
     made = guide(torch.arange(50), at, down, moves, torch.full((50, 4), 1.0))
     assert torch.allclose(made, moves[:, 0], atol=1e-3)
@@ -141,7 +141,7 @@ def test_far_from_all_ink_the_first_candidate_is_drawn():
 
 def test_moves_that_are_not_finite_do_not_crash():
     """They are reported where a sketch is made of them."""
-    guide = Guidance([dots(np.random.default_rng(0).uniform(-0.5, 0.5, (9, 2)))], 0.1, 1, CPU)
+    guide = Guidance([visible_ink(dots(np.random.default_rng(0).uniform(-0.5, 0.5, (9, 2))))], 0.1, 1, CPU)
     moves = torch.tensor([[[torch.nan, 0.0], [torch.inf, -torch.inf], [3e38, 3e38]]])
     number, down = torch.zeros(1, dtype=torch.long), torch.ones(1, dtype=torch.bool)
     assert guide(number, torch.zeros(1, 2), down, moves, torch.ones(1, 3)).shape == (1, 2)

@@ -25,12 +25,19 @@ def test_distance_to_a_sample_without_lines():
 def test_first_choice_is_the_medoid_and_the_second_another_mode():
     places = np.array([0.0, 0.1, 0.2, 0.9, 1.0])
     apart = np.abs(places[:, None] - places)
-    assert k_medoids(apart, 2) == [2, 4] or k_medoids(apart, 2) == [2, 3]
+    assert k_medoids(apart, np.ones(5), 2) in ([2, 4], [2, 3])
+
+
+def test_an_item_that_is_no_candidate_draws_the_choice_to_it_by_its_weight():
+    places = np.array([0.0, 0.1, 0.2, 0.9, 1.0])
+    apart = np.abs(np.append(places, 0.9)[:, None] - places)
+    assert k_medoids(apart, np.array([1, 1, 1, 1, 1, 0.1]), 1) == [2]
+    assert k_medoids(apart, np.array([1, 1, 1, 1, 1, 5.0]), 2) in ([3, 0], [3, 1])
 
 
 @pytest.mark.parametrize("count", [1, 3, 9])
 def test_no_sample_is_chosen_twice(count):
-    chosen = k_medoids(np.zeros((5, 5)), count)
+    chosen = k_medoids(np.zeros((6, 5)), np.ones(6), count)
     assert len(chosen) == len(set(chosen)) == min(count, 5)
 
 

@@ -55,22 +55,25 @@ def test_ways_of_drawing_are_named_and_not_averaged():
         {"sees": "code", "best_of": 8},
         {"sees": "code", "repaired": True},
         {"sees": "code", "kept": True},
+        {"sees": "guided", "ink_predicted": True, "candidates": 8},
         {},
     ]
     rows = [row(rec=0.1 * number, **way) for number, way in enumerate(ways)]
-    assert [found["rec"] for found in summary(rows)] == pytest.approx([0.1 * number for number in range(7)])
+    assert [found["rec"] for found in summary(rows)] == pytest.approx([0.1 * number for number in range(8)])
     text = to_markdown(rows)
     for words in (
         "guided by the visible ink, the best of 8 drawings each unless the first lies within 0.02 of the longer side",
         "guided by the visible ink, the best of 4 pen moves at every step",
         "drawn from the code alone, the best of 8 drawings each by their own codes",
         "drawn from the code alone, codes repaired",
+        "guided by the visible ink, the best of 8 pen moves at every step, lost ink predicted",
         "visible lines kept, only the lost region is drawn",
     ):
         assert text.count(words) == 1, words
-    column = [cells(line)[3] for line in text.splitlines()[2:9]]
-    assert column == ["code", "guided", "guided", "code", "code, repaired", "code, lines kept", "–"]
-    assert {"sees", "best_of", "good_enough", "candidates", "repaired", "kept"} <= set(
+    column = [cells(line)[3] for line in text.splitlines()[2:10]]
+    assert column[:4] == ["code", "guided", "guided", "code"]
+    assert column[4:] == ["code, repaired", "code, lines kept", "guided, ink predicted", "–"]
+    assert {"sees", "best_of", "good_enough", "candidates", "repaired", "ink_predicted", "kept"} <= set(
         to_csv(rows).split("\n")[0].split(",")
     )
 

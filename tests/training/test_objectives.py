@@ -7,7 +7,8 @@ from gra2seq.data.batches import prepare_training
 from gra2seq.data.doodles import doodles
 from gra2seq.models.registry import build, preparation_of
 from gra2seq.models.sketch_model import follow, negative_log_likelihood
-from gra2seq.training.objectives import OBJECTIVES, FinetuneDecoder, Reconstruct, RepairCodes
+from gra2seq.nn.ink_predictor import ink_losses
+from gra2seq.training.objectives import OBJECTIVES, FinetuneDecoder, PredictInk, Reconstruct, RepairCodes
 from options_by_name import tiny
 
 SKETCHES = list(doodles(8, seed=4))
@@ -86,12 +87,34 @@ def test_finetune_decoder_learns_from_codes_as_they_are_in_use():
         assert terms[name].item() == pytest.approx(each.mean().item(), rel=1e-5), name
 
 
+INK = {"ink_prediction": True}
+
+
+def test_predict_ink_moves_the_ink_prediction_only():
+    objective, network, batch = prepared("predict-ink", **INK)
+    assert isinstance(objective, PredictInk)
+    moved, every = moved_by_a_step(objective, network, batch)
+    assert moved == {name for name in every if name.startswith("ink.")}
+
+
+def test_ink_is_predicted_from_the_code_the_visible_strokes_and_the_lost_region():
+    objective, network, batch = prepared("predict-ink", **INK)
+    terms, _ = objective.eval()(batch)
+    found = network.ink(network.encode(batch), batch.views["visible_ink"], batch.views["lost_ink"])
+    for name, each in ink_losses(found, batch.painted, batch.ink_distance).items():
+        assert terms[name].item() == pytest.approx(each.mean().item(), rel=1e-5)
+
+
 def test_frozen_parts_stay_in_evaluation_mode():
-    for name, frozen in (("repair-codes", ("encoder", "decoder")), ("finetune-decoder", ("encoder", "repair"))):
-        objective, network, _ = prepared(name)
+    for name, frozen in (
+        ("repair-codes", ("encoder", "decoder")),
+        ("finetune-decoder", ("encoder", "repair")),
+        ("predict-ink", ("encoder", "repair")),
+    ):
+        objective, network, _ = prepared(name, ink_prediction=name == "predict-ink")
         for part in frozen:
             assert not any(module.training for module in getattr(network, part).modules()), (name, part)
-        trained = network.repair if name == "repair-codes" else network.decoder
+        trained = {"repair-codes": network.repair, "finetune-decoder": network.decoder}.get(name, network.ink)
         assert trained.training
         assert not objective.eval().training
         assert objective.train().training

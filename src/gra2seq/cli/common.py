@@ -94,6 +94,13 @@ Repair = Annotated[
     bool | None,
     typer.Option("--repair/--no-repair", help="Repair the codes of damaged drawings. Default: the model's."),
 ]
+PredictInk = Annotated[
+    bool | None,
+    typer.Option(
+        "--predict-ink/--no-predict-ink",
+        help="Compare with the ink that the model predicts in the lost region. Default: the model's.",
+    ),
+]
 Samples = Annotated[int, typer.Option(min=1, max=10_000, help="Different drawings of each sketch.")]
 Frame = Annotated[
     str | None, typer.Option(help="Box of the whole drawing, x,y,width,height. Default: guessed from what is visible.")

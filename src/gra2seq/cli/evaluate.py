@@ -18,6 +18,7 @@ from gra2seq.cli.common import (
     GoodEnough,
     KeepLines,
     Precision,
+    PredictInk,
     Repair,
     RunFolder,
     Untrained,
@@ -73,6 +74,7 @@ def evaluate(
     candidates: Candidates = None,
     keep_lines: KeepLines = None,
     repair: Repair = None,
+    predict_ink: PredictInk = None,
     pen_temperature: Annotated[
         float | None, typer.Option(min=0, help="Lowest temperature of the pen's states. Default: the model's.")
     ] = None,
@@ -101,7 +103,8 @@ def evaluate(
     dataset = open_dataset(sources(source), name=name)
     model, title = model_or_fresh(ModelSource(run, device, precision), preset, seed, dataset.scale, fresh)
     options: dict[str, Any] = {"draw": draw, "best_of": best_of, "good_enough": good_enough, "candidates": candidates}
-    options |= {"keep_lines": keep_lines, "repair": repair, "min_pen_temperature": pen_temperature}
+    options |= {"keep_lines": keep_lines, "repair": repair, "predict_ink": predict_ink}
+    options |= {"min_pen_temperature": pen_temperature}
     changes = {key: value for key, value in options.items() if value is not None}
     model = model.with_drawing(_drawing(model, **changes))
     folder = _evaluation_folder(out, run, fresh)
@@ -144,7 +147,7 @@ def _drawing(model: Model, draw: str | None = None, **changes: Any) -> DrawingCo
 
     drawing = model.drawing if draw is None else drawing_mode(model.drawing, draw)
     drawing = model.changed_drawing(drawing, changes)
-    if draw == "code" and drawing.guided:
+    if draw == "code" and drawing.candidates > 1:
         raise UserError("--draw code does not see the visible ink: leave out --candidates")
     return drawing
 

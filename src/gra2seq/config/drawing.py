@@ -49,12 +49,13 @@ class DrawingConfig:
         at_most=1024,
     )
     repair: bool = option(True, "codes of damaged drawings are repaired, if the model has learnt it")
+    predict_ink: bool = option(True, "predicted ink helps to draw what is lost, if the model has learnt it")
     seed: int = option(0, "the same seed draws the same sketch", at_least=0, at_most=2**63 - 1)
 
     @property
     def guided(self) -> bool:
         """Whether the visible ink helps to draw, beside the code."""
-        return self.candidates > 1 or (self.best_of > 1 and self.nearest_by == "ink")
+        return self.nearest_by == "ink" and (self.candidates > 1 or self.best_of > 1)
 
     @property
     def sees(self) -> str:

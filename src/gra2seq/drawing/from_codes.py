@@ -17,6 +17,8 @@ from gra2seq.drawing.guidance import Guidance
 from gra2seq.drawing.infill import InfillResult, infill
 from gra2seq.drawing.infill_choice import representatives
 from gra2seq.drawing.infill_scene import Scene
+from gra2seq.drawing.ink_map import visible_ink
+from gra2seq.drawing.likely_ink import LikelyInk, likely_ink
 from gra2seq.drawing.sampler import Sampler, sample_noise
 from gra2seq.drawing.symmetry import complete_by_symmetry
 from gra2seq.errors import UserError
@@ -94,14 +96,17 @@ class CodeDrawer:
     ) -> list[Sketch]:
         """The best drawing of each code, of `best_of` attempts."""
         count, decoder = self.drawing.best_of, self.network.decoder
+        likely = self._likely(codes, damages)
         candidates = 1 if damages is None else self.drawing.candidates
         repeated, repeated_numbers = codes.repeat_interleave(count, dim=0), np.repeat(numbers, count)
         attempts = np.tile(np.arange(count), len(codes))
         ink = damages if self.drawing.nearest_by == "ink" else None
-        choice = BestOf(len(codes), count, ink, self.drawing.good_enough)
+        choice = BestOf(len(codes), count, ink, self.drawing.good_enough, likely)
         guide = None
         if damages and candidates > 1:
-            guide = Guidance(damages, self.preparation.scale / BOX, count, self.device)
+            pairs = zip(likely, damages, strict=True)
+            inks = [one.ink_map(damage) if one else visible_ink(damage) for one, damage in pairs]
+            guide = Guidance(inks, self.preparation.scale / BOX, count, self.device)
 
         def begin(places: Tensor) -> State:
             return decoder.first_state(repeated[places].to(self.device))
@@ -127,6 +132,12 @@ class CodeDrawer:
             choice.add(place, self._sketch(rows))
             report(choice.settled)
         return choice.best(code_distance)
+
+    def _likely(self, codes: Tensor, damages: Sequence[Damage] | None) -> Sequence[LikelyInk | None]:
+        """Where the lost ink of each drawing most likely was; None: unknown."""
+        if damages is None or not self.drawing.guided or not self.drawing.predict_ink:
+            return [None] * len(codes)
+        return likely_ink(self.network, self.preparation, codes, damages)
 
     def _sketch(self, rows: Tensor) -> Sketch:
         array = rows.cpu().numpy().astype(np.float64)
@@ -181,13 +192,16 @@ def _chosen(
     unit, lanes = preparation.scale / BOX, max(one.infill for one in drawings)
     decoder, device = network.decoder, next(network.parameters()).device
     chosen: list[list[InfillResult]] = []
+    likely: Sequence[LikelyInk | None] = [None] * len(damages)
+    if drawings[0].predict_ink:
+        likely = likely_ink(network, preparation, codes, damages)
     for part in parts(len(damages), max(STREAM // lanes, 1)):
         scenes = [Scene(one, preparation.simplified(one).visible, unit) for one in damages[part]]
         with torch.inference_mode():
             state = decoder.first_state(codes[part].to(device))
         results = infill(decoder.step, state, scenes, drawings[part], max_points)
-        for own, count, damage in zip(results, samples[part], damages[part], strict=True):
-            chosen.append(representatives(own, count, goes_on=not damage.lost))
+        for own, count, damage, ink in zip(results, samples[part], damages[part], likely[part], strict=True):
+            chosen.append(representatives(own, count, goes_on=not damage.lost, likely=ink))
     return chosen
 
 

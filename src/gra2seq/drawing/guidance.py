@@ -14,9 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gra2seq.drawing.ink_map import FINE, REACH, SIDE, ink_map, lost_map
-from gra2seq.sketch.damage import Damage
-from gra2seq.sketch.distance import visible_points
+from gra2seq.drawing.ink_map import FINE, REACH, SIDE, InkMap
+from gra2seq.sketch.strokes import Doubles
 
 SAMPLES = 4  # places along a line where its distance to the ink is looked up
 POINTS = 128  # of the visible ink at most, evenly along its lines
@@ -35,11 +34,11 @@ class Guidance:
     Numbers count sketches times `repeats`. `unit` is how many longer sides of the frame a move of 1 has.
     """
 
-    def __init__(self, damages: Sequence[Damage], unit: float, repeats: int, device: torch.device) -> None:
+    def __init__(self, inks: Sequence[InkMap], unit: float, repeats: int, device: torch.device) -> None:
         self.unit, self.repeats = unit, repeats
-        self.maps = torch.from_numpy(np.stack([ink_map(one) for one in damages])).to(device).reshape(-1)
-        self.lost = torch.from_numpy(np.stack([lost_map(one) for one in damages])).to(device).reshape(-1)
-        self.ink = torch.from_numpy(np.stack([_some_points(one) for one in damages])).to(device)  # (n, 2, POINTS)
+        self.maps = torch.from_numpy(np.stack([one.distances for one in inks])).to(device).reshape(-1)
+        self.lost = torch.from_numpy(np.stack([one.unknown for one in inks])).to(device).reshape(-1)
+        self.ink = torch.from_numpy(np.stack([_some_points(one.points) for one in inks])).to(device)  # (n, 2, POINTS)
         self.to_draw = self.ink.repeat_interleave(repeats, dim=0)
         self.share = torch.linspace(0, 1, SAMPLES + 1, device=device)[1:]
 
@@ -90,9 +89,8 @@ class Guidance:
         self.to_draw.index_copy_(0, numbers, to_draw.masked_fill_(beside.unsqueeze(1), AWAY))
 
 
-def _some_points(damage: Damage) -> NDArray[np.float32]:
-    """(2, POINTS) points along the visible strokes, evenly; where there are fewer, the rest is far away."""
-    some = visible_points(damage)
+def _some_points(some: Doubles) -> NDArray[np.float32]:
+    """(2, POINTS) of the points, evenly; where there are fewer, the rest is far away."""
     if len(some) > POINTS:
         some = some[np.linspace(0, len(some) - 1, POINTS).astype(np.int64)]
     filled = np.full((2, POINTS), AWAY, np.float32)

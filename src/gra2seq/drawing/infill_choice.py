@@ -2,7 +2,8 @@
 
 The first is the medoid, whose expected distance to another sample is smallest, and so, as far as the model is right,
 to the lost lines. Each further one is chosen so that every sample has a chosen one near it (greedy k-medoids): the
-choices are likely and differ from each other.
+choices are likely and differ from each other. If the model has learnt to predict ink, the predicted ink counts as
+`PREDICTED` times as many samples more, to which the choices should be near too.
 """
 
 from __future__ import annotations
@@ -18,23 +19,32 @@ from gra2seq.sketch.strokes import Doubles
 
 if TYPE_CHECKING:
     from gra2seq.drawing.infill import InfillResult
+    from gra2seq.drawing.likely_ink import LikelyInk
 
 CELLS = 64  # of the longer side of a distance map
 MARGIN = 2  # cells around the lines
 NO_LINES = 0.25  # longer sides from a sample without lines to one with lines
 MIN_INK = 0.02  # longer sides of new lines: less can hardly be seen
+PREDICTED = 4.0  # weight of the predicted ink beside that of all samples together
 
 
-def representatives(results: Sequence[InfillResult], count: int, goes_on: bool = False) -> list[InfillResult]:
+def representatives(
+    results: Sequence[InfillResult], count: int, goes_on: bool = False, likely: LikelyInk | None = None
+) -> list[InfillResult]:
     """The `count` samples that represent all of them best, the best first.
 
     `goes_on` is for a drawing that is to be continued: samples that hold it for finished come last.
     """
     if goes_on:
         drawn = [result for result in results if ink(result) >= MIN_INK]
-        chosen = representatives(drawn, count)
+        chosen = representatives(drawn, count, likely=likely)
         return chosen + [result for result in results if ink(result) < MIN_INK][: count - len(chosen)]
-    return [results[number] for number in k_medoids(distances([result.lines for result in results]), count)]
+    lines = [result.lines for result in results]
+    apart, weights = distances(lines), np.ones(len(lines))
+    if likely is not None and lines:
+        apart = np.vstack([apart, [likely.expected_distance(own) for own in lines]])
+        weights = np.append(weights, PREDICTED * len(lines))
+    return [results[number] for number in k_medoids(apart, weights, count)]
 
 
 def ink(result: InfillResult) -> float:
@@ -42,15 +52,15 @@ def ink(result: InfillResult) -> float:
     return sum(float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in result.lines)
 
 
-def k_medoids(apart: Doubles, count: int) -> list[int]:
-    """Numbers of `count` items, chosen one after the other from pairwise distances (n, n).
+def k_medoids(apart: Doubles, weights: Doubles, count: int) -> list[int]:
+    """Numbers of `count` candidates, chosen one after the other from the distances of items to them (items, n).
 
-    Each one lowers the mean distance of all items to the nearest chosen one most.
+    Each one lowers the weighted mean distance of all items to the nearest chosen one most.
     """
     chosen: list[int] = []
     nearest = np.full(len(apart), np.inf)
-    for _ in range(min(count, len(apart))):
-        means = np.minimum(apart, nearest[:, None]).mean(axis=0)
+    for _ in range(min(count, apart.shape[1])):
+        means = weights @ np.minimum(apart, nearest[:, None])
         means[chosen] = np.inf
         chosen.append(int(means.argmin()))
         nearest = np.minimum(nearest, apart[:, chosen[-1]])

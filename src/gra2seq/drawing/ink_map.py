@@ -1,6 +1,8 @@
-"""Maps of a damaged drawing that guided sampling looks up: the distance to the visible ink, and the lost region."""
+"""What guided sampling looks up of a drawing: the distance to its ink, points along it, and what is unknown."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
@@ -15,6 +17,20 @@ SIDE = 128  # cells
 REACH = 0.75  # frames' longer sides, from the centre to the edges of the map
 FINE = 4  # distances are counted in quarters of a cell, up to 64 cells
 UNKNOWN = 0.02  # longer sides: inside of the lost region no distance is larger, for ink may have been there
+
+
+@dataclass(frozen=True)
+class InkMap:
+    """The ink of one drawing, in frame units; a map's cells count from the frame's centre minus REACH."""
+
+    distances: Pixels  # (SIDE, SIDE) to the nearest ink, in cells times FINE
+    unknown: Flags  # (SIDE, SIDE) where nothing is known of the ink
+    points: Doubles  # (n, 2) along the ink
+
+
+def visible_ink(damage: Damage) -> InkMap:
+    """The visible strokes; in the lost region nothing is known."""
+    return InkMap(ink_map(damage), lost_map(damage), visible_points(damage))
 
 
 def ink_map(damage: Damage) -> Pixels:

@@ -26,7 +26,7 @@ from gra2seq.evaluation.judge import Judge
 from gra2seq.evaluation.judging import Judging, Progress, Split, judge_drawings, judge_originals
 from gra2seq.evaluation.kept import Judged, Originals, fingerprint
 from gra2seq.evaluation.recognition import Recognition, recognition
-from gra2seq.evaluation.redrawing import used_drawing
+from gra2seq.evaluation.redrawing import predicts_ink, used_drawing
 from gra2seq.evaluation.retrieval import ranks
 from gra2seq.evaluation.tables import FORMATS
 from gra2seq.healing.ray_map import Map, local_map
@@ -164,6 +164,7 @@ def row_of(name: str, model: Model, dataset: Dataset, terms: Terms, outcome: Out
         "direction": terms.direction,
         "sees": drawing.sees,
         "repaired": drawing.repair and model.network.repair is not None,
+        "ink_predicted": model.network.ink is not None and predicts_ink(drawing, kind),
         "kept": drawing.keep_lines,
         "best_of": drawing.best_of,
         "good_enough": drawing.good_enough,

@@ -50,6 +50,12 @@ def used_drawing(drawing: DrawingConfig, kind: DamageKind) -> DrawingConfig:
     return replace(drawing, **ALONE, keep_lines=True) if drawing.infill else drawing
 
 
+def predicts_ink(drawing: DrawingConfig, kind: DamageKind) -> bool:
+    """Whether predicted ink matters, if the model has learnt it: only where something is lost."""
+    lost = kind.mask > 0 or kind.square > 0
+    return drawing.predict_ink and lost and (bool(drawing.infill) or drawing.guided)
+
+
 def redrawn(
     model: Model,
     sketches: Sequence[Sketch],

@@ -25,13 +25,16 @@ Row = Mapping[str, Any]
 # what rows of another model or setting differ in; all else of a row is measured
 SETTING = (
     "model", "data", "categories", "mask", "square", "complete", "sketches", "gallery", "direction",
-    "sees", "repaired", "kept", "best_of", "good_enough", "candidates",
+    "sees", "repaired", "ink_predicted", "kept", "best_of", "good_enough", "candidates",
 )  # fmt: skip
 SEEDS = ("seed", "train_seed")  # of the drawings, and of the training
 # instead of masks the side of a lost square, or the share of the points that is handed in; what a drawing sees
-# (redrawing.DRAWING); codes repaired; visible lines kept;
+# (redrawing.DRAWING); codes repaired; lost ink predicted; visible lines kept;
 # drawings of each code; how near a first one must lie to be kept; pen moves compared at every step
-OPTIONAL = ("square", "complete", "sees", "repaired", "kept", "best_of", "good_enough", "candidates", "train_seed")
+OPTIONAL = (
+    "square", "complete", "sees", "repaired", "ink_predicted", "kept", "best_of", "good_enough", "candidates",
+    "train_seed",
+)  # fmt: skip
 MEASURES = ("rec", "ceiling", *(f"ret_{k}" for k in KS), "chamfer")
 # of lost regions, where the visible lines stay; "diversity": the mean Chamfer distance between the samples of a region,
 # over that between two drawings of the category there
@@ -261,7 +264,8 @@ def damage(row: Row) -> str:
 
 def sees(row: Row) -> str:
     """What a drawing sees, and what was done beside: `code`, `guided`, `code, repaired`, …"""
-    more = [word for name, word in (("repaired", "repaired"), ("kept", "lines kept")) if row[name]]
+    words = {"repaired": "repaired", "ink_predicted": "ink predicted", "kept": "lines kept"}
+    more = [word for name, word in words.items() if row[name]]
     return ", ".join([_known(row["sees"]), *more])
 
 
@@ -296,6 +300,7 @@ def _way_of_drawing(row: Row) -> str:
     if (row["candidates"] or 1) > 1:
         words.append(f"the best of {row['candidates']} pen moves at every step")
     words += ["codes repaired"] if row["repaired"] else []
+    words += ["lost ink predicted"] if row["ink_predicted"] else []
     words += ["visible lines kept, only the lost region is drawn"] if row["kept"] else []
     return "".join(f", {word}" for word in words)
 

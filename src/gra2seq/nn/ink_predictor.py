@@ -32,7 +32,7 @@ class InkPredictor(nn.Module):
     """A small U-Net; the code enters where the picture is smallest.
 
     Codes (B, code), pictures (B, SIDE, SIDE) of 0 to 255 of the visible strokes and of the lost region -> ink of the
-    whole drawing. Where nothing but the code is known, nothing is visible and everything is lost.
+    whole drawing.
     """
 
     def __init__(self, code: int) -> None:

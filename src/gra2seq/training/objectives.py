@@ -53,10 +53,7 @@ class RepairCodes(nn.Module):
 
 
 class PredictInk(nn.Module):
-    """Ink prediction learns where the ink of the intact drawing lies; all else is frozen.
-
-    Of every third drawing only the code is shown. Where the end of a drawing is missing, ink may be lost anywhere.
-    """
+    """Ink prediction learns where the ink of the intact drawing lies; all else is frozen."""
 
     def __init__(self, network: SketchModel) -> None:
         super().__init__()
@@ -78,15 +75,9 @@ class PredictInk(nn.Module):
         assert batch.ink_distance is not None
         with torch.no_grad():
             code = self.network.encode(batch)
-        visible, lost = batch.views["visible_ink"], batch.views["lost_ink"]
-        anywhere = (lost == 0).flatten(1).all(dim=1) & (visible != batch.painted).flatten(1).any(dim=1)
-        only_code = torch.arange(len(code), device=code.device) % 3 == 0
-        lost = lost.masked_fill((anywhere | only_code)[:, None, None], 255)
-        visible = visible.masked_fill(only_code[:, None, None], 0)
-        terms = ink_losses(self.network.ink(code, visible, lost), batch.painted, batch.ink_distance)
-        return {name: each.mean() for name, each in terms.items()}, {
-            f"{name}_from_code": each[only_code].mean() for name, each in terms.items()
-        }
+        predicted = self.network.ink(code, batch.views["visible_ink"], batch.views["lost_ink"])
+        terms = ink_losses(predicted, batch.painted, batch.ink_distance)
+        return {name: each.mean() for name, each in terms.items()}, {}
 
 
 class FinetuneDecoder(nn.Module):
