@@ -37,7 +37,8 @@ from gra2seq.sketch.detection import DETECT, to_heal, with_intact
 from gra2seq.sketch.strokes import BOX, Floats, Ints, Sketch
 from gra2seq.system.processes import make_forks_safe
 
-HEALING_SAMPLES = 24  # of a lost region, by infill decoding, of which the best are kept
+HEALING_SAMPLES = 96  # of a lost region, by infill decoding, of which the best are kept
+COMPLETION_SAMPLES = 24  # of what follows the strokes
 
 
 class Model:
@@ -254,7 +255,7 @@ class Model:
         True
         """
         check_samples(samples)
-        chosen = replace(self.changed_drawing(drawing, options), infill=max(samples, HEALING_SAMPLES))
+        chosen = replace(self.changed_drawing(drawing, options), infill=max(samples, COMPLETION_SAMPLES))
         done = self._infilled(damages_of(as_list(sketches), frame=frame), samples, chosen)
         return like_given(sketches, done, samples)
 

@@ -11,13 +11,12 @@ import numpy as np
 from gra2seq.config import DrawingConfig
 from gra2seq.errors import UserError
 from gra2seq.evaluation.damage_kinds import DamageKind
-from gra2seq.model import Model
+from gra2seq.model import HEALING_SAMPLES, Model
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 
 GUIDED: dict[str, Any] = {"best_of": 3, "good_enough": 0.015, "candidates": 4}  # chosen on the validation split
 ALONE: dict[str, Any] = {"best_of": 1, "nearest_by": "code", "good_enough": 0.0, "candidates": 1}
-INFILL = 24  # samples of the lost region
 DRAWING = ("code", "guided", "infill")  # what a drawing may see beside its code
 
 
@@ -34,7 +33,7 @@ def drawing_mode(drawing: DrawingConfig, mode: str, keep_lines: bool = False) ->
     drawing = replace(drawing, nearest_by="ink")
     guided = drawing if drawing.guided else replace(drawing, **GUIDED)
     if mode == "infill":
-        return replace(guided, keep_lines=True, infill=drawing.infill or INFILL)
+        return replace(guided, keep_lines=True, infill=drawing.infill or HEALING_SAMPLES)
     return replace(guided, keep_lines=keep_lines, infill=0)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,10 +51,10 @@ def categories_of(run: Path) -> list[str]:
 
 def scale_of(run: Path) -> float:
     """The unit of the offsets that a model has learnt."""
-    scale = float(read_field(run / CONFIG, "scale", (float, int)))
-    if not 0 < scale < math.inf:
-        raise UserError(f"{run / CONFIG} has scale {scale}, which is no unit: restore it from a copy")
-    return scale
+    scale = read_field(run / CONFIG, "scale", (float, int))
+    if not 0 < scale <= sys.float_info.max:
+        raise UserError(f"{run / CONFIG} has a scale that is no unit: restore it from a copy")
+    return float(scale)
 
 
 def read_field(path: Path, name: str, kind: type[T] | tuple[type[T], ...]) -> T:
