@@ -1,5 +1,6 @@
 """Manners of the commands that draw: streams, detection, existing files, errors for programs, motion."""
 
+import inspect
 import io
 import json
 import sys
@@ -9,7 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from gra2seq.cli.heal import heal
 from gra2seq.cli.streams import sniffed_suffix
+from gra2seq.config.drawing import HEALING_SAMPLES
 from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
 from gra2seq.formats.files import read, write
@@ -200,3 +203,7 @@ def test_motion_needs_a_format_that_moves(call, tmp_path):
         code, _, err = call("heal", tmp_path / "a.svg", *HOLE, "--animate", *words)
         assert code == 2
         assert message in " ".join(err.split())
+
+
+def test_the_command_and_the_library_take_as_many_samples():
+    assert inspect.signature(heal).parameters["infill"].default == HEALING_SAMPLES

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from gra2seq.config import DrawingConfig, RunConfig, as_dict, parse_config
+from gra2seq.config.drawing import COMPLETION_SAMPLES, HEALING_SAMPLES
 from gra2seq.data.batches import Preparation
 from gra2seq.drawing.blend import blended, placed_between
 from gra2seq.drawing.from_codes import CodeDrawer, Progress, infill_each, no_progress
@@ -36,9 +37,6 @@ from gra2seq.sketch.damage import (
 from gra2seq.sketch.detection import DETECT, to_heal, with_intact
 from gra2seq.sketch.strokes import BOX, Floats, Ints, Sketch
 from gra2seq.system.processes import make_forks_safe
-
-HEALING_SAMPLES = 96  # of a lost region, by infill decoding, of which the best are kept
-COMPLETION_SAMPLES = 24  # of what follows the strokes
 
 
 class Model:

@@ -72,7 +72,7 @@ def heal(
     best_of: BestOf = None,
     good_enough: GoodEnough = None,
     candidates: Candidates = None,
-    infill: Annotated[int, typer.Option(min=0, help="Samples of the lost region; the best are kept.")] = 24,
+    infill: Annotated[int, typer.Option(min=0, help="Samples of the lost region; the best are kept.")] = 96,
     seed: Seed = 0,
     polyline: Polyline = False,
     animate: Animate = False,

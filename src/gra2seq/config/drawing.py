@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from gra2seq.config.fields import option
 
 MAX_CANDIDATES = 64  # memory grows with them
+HEALING_SAMPLES = 96  # of a lost region, by infill decoding, of which the best are kept
+COMPLETION_SAMPLES = 24  # of what follows the strokes
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from gra2seq.config import DrawingConfig
+from gra2seq.config.drawing import HEALING_SAMPLES
 from gra2seq.errors import UserError
 from gra2seq.evaluation.damage_kinds import DamageKind
-from gra2seq.model import HEALING_SAMPLES, Model
+from gra2seq.model import Model
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 
