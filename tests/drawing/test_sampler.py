@@ -39,13 +39,13 @@ def begin(numbers):
     return torch.zeros(len(numbers)).double(), numbers.double()
 
 
-def sampler(step, waiting, most=20, temperature=0.0, **more):
-    return Sampler(step, begin, deque(waiting), most, DrawingConfig(temperature=temperature), **more)
+def sampler(step, waiting, max_rows=20, temperature=0.0, **more):
+    return Sampler(step, begin, deque(waiting), max_rows, DrawingConfig(temperature=temperature), **more)
 
 
-def run(ends, most=20, mock=None, **more):
+def run(ends, max_rows=20, mock=None, **more):
     mock = mock or Mock(ends)
-    ended = list(sampler(mock, range(len(ends)), most, **more).run())
+    ended = list(sampler(mock, range(len(ends)), max_rows, **more).run())
     assert sorted(number for number, _ in ended) == list(range(len(ends))), "each comes once"
     return [rows for _, rows in sorted(ended, key=lambda one: one[0])], mock
 
@@ -73,13 +73,13 @@ def test_a_sketch_that_has_ended_stays_ended():
             return replace(move, raw=torch.cat([pen, move.raw[:, 3:]], dim=-1)), state
 
     lengths = list(range(20))
-    rows, mock = run(lengths, most=90, mock=Again(lengths))
+    rows, mock = run(lengths, max_rows=90, mock=Again(lengths))
     assert [len(r) for r in rows] == lengths
     assert len(mock.seen) == 20, "it stops when all have ended"
 
 
 def test_lengths_are_bounded():
-    rows, mock = run([10**6, 2], most=9)
+    rows, mock = run([10**6, 2], max_rows=9)
     assert [len(r) for r in rows] == [9, 2]
     assert len(mock.seen) == 9
 
@@ -112,7 +112,7 @@ def test_waiting_sketches_fill_lanes_that_have_ended(lanes, forced):
     noise = torch.rand(60, 25, 1, 4)
     ways = {"temperature": 0.7, "noise": lambda numbers: noise[numbers], "lengths": lengths if forced else None}
     mock = Mock([10**6] * 60 if forced else lengths.tolist())
-    rows, _ = run(lengths.tolist(), most=15, mock=mock, lanes=lanes, **ways)
+    rows, _ = run(lengths.tolist(), max_rows=15, mock=mock, lanes=lanes, **ways)
     assert [len(drawn) for drawn in rows] == lengths.clamp(max=15).tolist()
     assert max(mock.seen) == min(lanes, 60)
     for number in (0, 17, 59):
@@ -133,7 +133,7 @@ def test_without_sketches_nothing_is_drawn():
 def test_further_sketches_can_be_added_while_drawing(lanes):
     """Of 8 sketches those with an even number bring the next one along: also the last one that is drawn."""
     ends = [3, 0, 7, 5, 1, 2, 6, 4]
-    drawing, found = sampler(Mock(ends), [0, 2, 4], most=9, lanes=lanes), {}
+    drawing, found = sampler(Mock(ends), [0, 2, 4], max_rows=9, lanes=lanes), {}
     for number, rows in drawing.run():
         found[number] = len(rows)
         drawing.waiting.extend([number + 1] if number % 2 == 0 else [])
@@ -147,14 +147,14 @@ def test_first_row_is_the_start_of_a_sketch():
 
 def test_noise_depends_on_seed_number_and_attempt_alone():
     numbers, attempts = np.array([7, 7, 9, 7]), np.array([0, 1, 0, 0])
-    noise = sample_noise(3, numbers, attempts, most=5, candidates=4)
+    noise = sample_noise(3, numbers, attempts, max_rows=5, candidates=4)
     table = noise(torch.arange(4))
     assert table.shape == (4, 5, 4, 4)
     assert torch.equal(table[0], table[3]), "the same sketch, wherever it stands"
     assert not torch.equal(table[0], table[1])
     assert not torch.equal(table[0], table[2])
     assert torch.equal(noise(torch.tensor([2])), table[2:3])
-    alone = sample_noise(3, numbers, attempts, most=5, candidates=1)(torch.arange(4))
+    alone = sample_noise(3, numbers, attempts, max_rows=5, candidates=1)(torch.arange(4))
     assert torch.equal(alone, table[:, :, :1]), "further candidates do not change the first one"
     assert not torch.equal(sample_noise(4, numbers, attempts, 5, 4)(torch.arange(4)), table)
     many = sample_noise(0, np.arange(400), np.zeros(400, int), 50, 1)(torch.arange(400))

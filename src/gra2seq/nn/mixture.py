@@ -30,7 +30,10 @@ def raw_size(mixtures: int) -> int:
 
 @dataclass(frozen=True)
 class PenMove:
-    """M Gaussians over the offset and a categorical over DOWN, UP, END; leading axes are free."""
+    """M Gaussians over the offset and a categorical over DOWN, UP, END; leading axes are free.
+
+    p(offset, state) = sum_m pi_m N(offset; mean_m, std_m, rho_m) x pen[state], with pi and pen softmaxes of logits.
+    """
 
     raw: Tensor  # (…, 3 + 6 M) the network's numbers, in the order of `raw_size`
     min_log_std: float | None = None
