@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gra2seq.drawing.infill import InfillResult
-from gra2seq.drawing.infill_choice import COMPARED, NO_LINES, distances, k_medoids, representatives
+from gra2seq.drawing.infill_choice import NO_LINES, distances, k_medoids, representatives
 from gra2seq.drawing.likely_ink import LikelyInk
 from gra2seq.nn.ink_predictor import SIDE
 
@@ -56,22 +56,11 @@ def test_of_a_drawing_that_goes_on_samples_that_draw_nothing_come_last():
     assert len(representatives([nothing, dot], 2, goes_on=True)) == 2
 
 
-def test_of_the_samples_that_cost_least_the_one_nearest_to_the_code_is_first():
-    """Sixteen lines a hundredth apart; only the cheapest are encoded."""
-    results = [InfillResult(tuple(line(0.01 * number)), 0) for number in range(16)]
-    flat = LikelyInk(np.zeros((SIDE, SIDE), np.float32), np.full((SIDE, SIDE), 0.1, np.float32), 1.0)
-    plain = representatives(results, 3, likely=flat)
-    compared = []
-
-    def distances_to_code(some):
-        compared.extend(some)
-        return np.array([0.0 if one is some[2] else 1.0 for one in some])
-
-    chosen = representatives(results, 3, likely=flat, code_distances=distances_to_code)
-    assert len(compared) == COMPARED
-    assert compared[0] is plain[0], "the first without the code"
-    assert chosen[0] is compared[2]
-    assert len({id(one) for one in chosen}) == 3
-    unmoved = representatives(results, 1, likely=flat, code_distances=lambda some: np.zeros(len(some)))
-    assert unmoved[0] is plain[0]
-    assert representatives(results[:1], 1, likely=flat, code_distances=distances_to_code) == results[:1]
+def test_predicted_ink_draws_the_choice_to_it():
+    """Five lines; that of the medoid is in the middle, likely ink is along the last."""
+    results = [InfillResult(tuple(line(0.1 * number)), 0) for number in range(5)]
+    hidden, distance = np.zeros((SIDE, SIDE), np.float32), np.full((SIDE, SIDE), 0.15, np.float32)
+    row = int((0.4 + 1) / 2 * SIDE)
+    hidden[row, SIDE // 2 :], distance[row] = 1, 0
+    assert representatives(results, 1)[0] is results[2]
+    assert representatives(results, 1, likely=LikelyInk(hidden, distance, 1.0))[0] is results[4]

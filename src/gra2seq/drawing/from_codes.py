@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from gra2seq.config.drawing import DrawingConfig
 from gra2seq.data.batches import Preparation
 from gra2seq.drawing.best_of import BestOf
 from gra2seq.drawing.guidance import Guidance
-from gra2seq.drawing.infill import InfillResult, healed_sketch, infill
+from gra2seq.drawing.infill import InfillResult, infill
 from gra2seq.drawing.infill_choice import representatives
 from gra2seq.drawing.infill_scene import Scene
 from gra2seq.drawing.ink_map import visible_ink
@@ -201,20 +200,9 @@ def _chosen(
         with torch.inference_mode():
             state = decoder.first_state(codes[part].to(device))
         results = infill(decoder.step, state, scenes, drawings[part], max_points)
-        every = zip(results, samples[part], damages[part], likely[part], codes[part].numpy(), strict=True)
-        for own, count, damage, ink, code in every:
-            far = partial(_code_distances, network, preparation, damage, code)
-            chosen.append(representatives(own, count, not damage.lost, ink, far))
+        for own, count, damage, ink in zip(results, samples[part], damages[part], likely[part], strict=True):
+            chosen.append(representatives(own, count, goes_on=not damage.lost, likely=ink))
     return chosen
-
-
-def _code_distances(
-    network: SketchModel, preparation: Preparation, damage: Damage, code: Floats, results: Sequence[InfillResult]
-) -> Floats:
-    """(n,) distances of the codes of the healed drawings to the code that they were drawn from."""
-    healed = [Damage.none(healed_sketch(damage, result)) for result in results]
-    distances: Floats = np.linalg.norm(encode_damages(network, preparation, healed, repair=False) - code, axis=1)
-    return distances
 
 
 def _checked_codes(codes: ArrayLike | Tensor, size: int) -> Tensor:

@@ -2,22 +2,20 @@
 
 The first is the medoid, whose expected distance to another sample is smallest, and so, as far as the model is right,
 to the lost lines. Each further one is chosen so that every sample has a chosen one near it (greedy k-medoids): the
-choices are likely and differ from each other.
-
-If the model has learnt to predict ink, the predicted ink counts as `PREDICTED` times as many samples more, to which the
-choices should be near too; and of the best `COMPARED` the first is that whose healed drawing means what the code says.
+choices are likely and differ from each other. If the model has learnt to predict ink, the predicted ink counts as
+`PREDICTED` times as many samples more, to which the choices should be near too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
 from gra2seq.sketch.distance import dense_points
-from gra2seq.sketch.strokes import Doubles, Floats
+from gra2seq.sketch.strokes import Doubles
 
 if TYPE_CHECKING:
     from gra2seq.drawing.infill import InfillResult
@@ -28,19 +26,10 @@ MARGIN = 2  # cells around the lines
 NO_LINES = 0.25  # longer sides from a sample without lines to one with lines
 MIN_INK = 0.02  # longer sides of new lines: less can hardly be seen
 PREDICTED = 4.0  # weight of the predicted ink beside that of all samples together
-CODE = 0.15  # longer sides that a distance of 1 to the code counts as
-COMPARED = 8  # samples that are encoded again
-
-
-CodeDistances = Callable[[Sequence["InfillResult"]], Floats]  # of samples -> of their healed drawings to the code
 
 
 def representatives(
-    results: Sequence[InfillResult],
-    count: int,
-    goes_on: bool = False,
-    likely: LikelyInk | None = None,
-    code_distances: CodeDistances | None = None,
+    results: Sequence[InfillResult], count: int, goes_on: bool = False, likely: LikelyInk | None = None
 ) -> list[InfillResult]:
     """The `count` samples that represent all of them best, the best first.
 
@@ -51,21 +40,11 @@ def representatives(
         chosen = representatives(drawn, count)
         return chosen + [result for result in results if ink(result) < MIN_INK][: count - len(chosen)]
     lines = [result.lines for result in results]
-    apart, weights, first = distances(lines), np.ones(len(lines)), None
+    apart, weights = distances(lines), np.ones(len(lines))
     if likely is not None:
         apart = np.vstack([apart, [likely.expected_distance(own) for own in lines]])
         weights = np.append(weights, PREDICTED * len(lines))
-        if code_distances:
-            first = _nearest_to_code(results, weights @ apart / len(lines), code_distances)
-    return [results[number] for number in k_medoids(apart, weights, count, first)]
-
-
-def _nearest_to_code(results: Sequence[InfillResult], costs: Doubles, code_distances: CodeDistances) -> int:
-    """Of the samples that cost least the one that costs least if the distance to the code is added."""
-    least = np.unique(costs.round(7), return_index=True)[1][:COMPARED]  # samples that took the same bridges are equal
-    if len(least) > 1:
-        least = least[(costs[least] + CODE * code_distances([results[number] for number in least])).argsort()]
-    return int(least[0])
+    return [results[number] for number in k_medoids(apart, weights, count)]
 
 
 def ink(result: InfillResult) -> float:
@@ -73,14 +52,14 @@ def ink(result: InfillResult) -> float:
     return sum(float(np.hypot(*np.diff(line, axis=0).T).sum()) for line in result.lines)
 
 
-def k_medoids(apart: Doubles, weights: Doubles, count: int, first: int | None = None) -> list[int]:
+def k_medoids(apart: Doubles, weights: Doubles, count: int) -> list[int]:
     """Numbers of `count` candidates, chosen one after the other from the distances of items to them (items, n).
 
-    Each one lowers the weighted mean distance of all items to the nearest chosen one most; the first may be given.
+    Each one lowers the weighted mean distance of all items to the nearest chosen one most.
     """
-    chosen = [] if first is None else [first]
-    nearest = np.full(len(apart), np.inf) if first is None else apart[:, first]
-    for _ in range(min(count, apart.shape[1]) - len(chosen)):
+    chosen: list[int] = []
+    nearest = np.full(len(apart), np.inf)
+    for _ in range(min(count, apart.shape[1])):
         means = weights @ np.minimum(apart, nearest[:, None])
         means[chosen] = np.inf
         chosen.append(int(means.argmin()))
