@@ -61,6 +61,21 @@ def test_predicted_ink_draws_the_choice_to_it():
     results = [InfillResult(tuple(line(0.1 * number)), 0) for number in range(5)]
     hidden, distance = np.zeros((SIDE, SIDE), np.float32), np.full((SIDE, SIDE), 0.15, np.float32)
     row = int((0.4 + 1) / 2 * SIDE)
-    hidden[row, SIDE // 2 :], distance[row] = 1, 0
+    hidden[row : row + 2, SIDE // 2 :], distance[row] = 1, 0
     assert representatives(results, 1)[0] is results[2]
     assert representatives(results, 1, likely=LikelyInk(hidden, distance, 1.0))[0] is results[4]
+
+
+def test_samples_of_much_more_ink_than_predicted_come_last():
+    """A scribble covers all likely ink: it is near to everything, and yet no drawing."""
+    hidden, distance = np.zeros((SIDE, SIDE), np.float32), np.zeros((SIDE, SIDE), np.float32)
+    hidden[32:48, 32:] = 0.15  # a blur
+    likely = LikelyInk(hidden, distance, 1.0)
+    assert 1 < likely.length < 2
+    scribble = InfillResult(tuple(one for y in np.linspace(0, 0.5, 9) for one in line(y)), 0)
+    plain = [InfillResult(tuple(line(y)), 0) for y in (0.1, 0.2, 0.4)]
+    assert likely.expected_distance(scribble.lines) < min(likely.expected_distance(one.lines) for one in plain)
+    chosen = representatives([scribble, *plain], 4, likely=likely)
+    assert chosen[-1] is scribble
+    assert len({id(one) for one in chosen}) == 4
+    assert representatives([scribble], 1, likely=likely) == [scribble], "there is nothing else to show"

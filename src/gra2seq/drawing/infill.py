@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -34,6 +34,7 @@ SNAP_LEAVING = 0.15  # and this near, where the line is about to leave the regio
 MAX_GAP_ROWS = 40  # of one sampled line
 RETRACED = 4  # points of a piece that lead the decoder back to its open start
 MAX_BENDS = (9.0, 4.0, 0.0, 4.0)  # of lanes in turn: all bridges, the smooth ones, none
+TEMPERATURES = (1.0, 2.0, 4.0)  # of lanes in turn, times the drawing's, in a lost region: samples that differ
 CANDIDATES = 8  # of which the first that begins inside the region is taken
 
 
@@ -63,6 +64,7 @@ class Lane:
     def __post_init__(self) -> None:
         self.random = self._generator(0, 0)
         self.copied = False
+        self.temperature = self.drawing.temperature
 
     def _generator(self, seed: int, sample: int) -> np.random.Generator:
         return np.random.Generator(np.random.PCG64((seed, self.scene.number, sample)))
@@ -73,6 +75,8 @@ class Lane:
         for sample, lane in enumerate(every):
             lane.visited, lane.joined, lane.begun = set(self.visited), set(self.joined), set(self.begun)
             lane.line, lane.max_bend = list(self.line), MAX_BENDS[sample % len(MAX_BENDS)]
+            if self.scene.region:
+                lane.temperature *= TEMPERATURES[sample // len(MAX_BENDS) % len(TEMPERATURES)]
             lane.lines, lane.copied, lane.random = list(self.lines), True, self._generator(self.drawing.seed, sample)
         return every
 
@@ -194,11 +198,12 @@ def _sample(move: PenMove, tracks: NDArray[np.integer], lanes: Sequence[Lane]) -
     noise = np.concatenate([uniform, normal], axis=-1, dtype=np.float32)
     rows = np.zeros((len(lanes), CANDIDATES, 5), np.float32)
     looking = np.array([lane.looks_at_samples for lane in lanes])
-    temperatures = np.array([lane.drawing.temperature for lane in lanes])
+    temperatures = np.array([lane.temperature for lane in lanes])
     for temperature in np.unique(temperatures[looking]):
         own = np.flatnonzero(looking & (temperatures == temperature))
         part = PenMove(move.raw[torch.from_numpy(tracks[own]).to(move.raw.device)], move.min_log_std)
-        rows[own] = _sample_alike(part, noise[own], lanes[own[0]].drawing)
+        drawing = replace(lanes[own[0]].drawing, temperature=float(temperature))
+        rows[own] = _sample_alike(part, noise[own], drawing)
     return rows
 
 

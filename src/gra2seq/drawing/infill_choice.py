@@ -3,7 +3,8 @@
 The first is the medoid, whose expected distance to another sample is smallest, and so, as far as the model is right,
 to the lost lines. Each further one is chosen so that every sample has a chosen one near it (greedy k-medoids): the
 choices are likely and differ from each other. If the model has learnt to predict ink, the predicted ink counts as
-`PREDICTED` times as many samples more, to which the choices should be near too.
+`PREDICTED` times as many samples more, to which the choices should be near too; and samples of much more ink come last,
+for a scribble is near to everything.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ MARGIN = 2  # cells around the lines
 NO_LINES = 0.25  # longer sides from a sample without lines to one with lines
 MIN_INK = 0.02  # longer sides of new lines: less can hardly be seen
 PREDICTED = 4.0  # weight of the predicted ink beside that of all samples together
+MAX_LENGTH = 1.5  # times the expected length of the lost lines
 
 
 def representatives(
@@ -44,7 +46,13 @@ def representatives(
     if likely is not None:
         apart = np.vstack([apart, [likely.expected_distance(own) for own in lines]])
         weights = np.append(weights, PREDICTED * len(lines))
-    return [results[number] for number in k_medoids(apart, weights, count)]
+        short = np.array([ink(result) <= MAX_LENGTH * likely.length for result in results])
+    else:
+        short = np.ones(len(lines), bool)
+    numbers = np.flatnonzero(short)
+    chosen = numbers[k_medoids(apart[:, short], weights, count)].tolist()
+    rest = sorted(np.flatnonzero(~short).tolist(), key=lambda number: ink(results[number]))
+    return [results[number] for number in (chosen + rest)[:count]]
 
 
 def ink(result: InfillResult) -> float:
@@ -55,12 +63,13 @@ def ink(result: InfillResult) -> float:
 def k_medoids(apart: Doubles, weights: Doubles, count: int) -> list[int]:
     """Numbers of `count` candidates, chosen one after the other from the distances of items to them (items, n).
 
-    Each one lowers the weighted mean distance of all items to the nearest chosen one most.
+    The first lowers the weighted mean distance of all items to it most, each further one the mean square of the
+    distances to the nearest chosen one: there the items count more that are far from all chosen ones.
     """
     chosen: list[int] = []
     nearest = np.full(len(apart), np.inf)
     for _ in range(min(count, apart.shape[1])):
-        means = weights @ np.minimum(apart, nearest[:, None])
+        means = weights @ np.minimum(apart, nearest[:, None]) ** (2 if chosen else 1)
         means[chosen] = np.inf
         chosen.append(int(means.argmin()))
         nearest = np.minimum(nearest, apart[:, chosen[-1]])

@@ -24,6 +24,7 @@ from gra2seq.sketch.distance import dense_points
 from gra2seq.sketch.strokes import Doubles, Floats, Ints
 
 MIN_PROBABILITY = 0.05  # ink less likely than this does not count: there are many such cells
+LINE_CELLS = 1.7  # ink of a line in cells, for each cell of its length
 LIKELY = 0.3  # probability from which a ridge of ink is a line to be drawn
 
 
@@ -34,6 +35,11 @@ class LikelyInk:
     hidden: Floats  # (SIDE, SIDE) probability that a cell has lost ink
     distance: Floats  # (SIDE, SIDE) expected distance to the nearest ink of the whole drawing, at most FARTHEST
     reach: float  # from the centre to the edges of the square
+
+    @property
+    def length(self) -> float:
+        """Expected length of the lost lines, in longer sides."""
+        return float(self.hidden.sum()) * (2 * self.reach / SIDE) / LINE_CELLS
 
     def expected_distance(self, lines: Sequence[Doubles]) -> float:
         """The expected Chamfer distance of new lines to the hidden ones: each should lie on likely ink, and all of it
