@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -26,21 +26,29 @@ class Reconstruct(nn.Module):
         return losses
 
 
-class RepairCodes(nn.Module):
-    """The code repair learns to turn codes of damaged drawings into those of intact ones; all else is frozen."""
+class OnePart(nn.Module):
+    """One part of a trained network learns; all else is frozen and stays in evaluation mode."""
+
+    part: ClassVar[str]
 
     def __init__(self, network: SketchModel) -> None:
         super().__init__()
         self.network = network
         network.requires_grad_(False)
-        if network.repair is not None:
-            network.repair.requires_grad_(True)
+        for name, module in network.named_children():
+            module.requires_grad_(name == self.part)
 
     def train(self, mode: bool = True) -> Self:
         super().train(mode)
-        self.network.encoder.eval()
-        self.network.decoder.eval()
+        for name, module in self.network.named_children():
+            module.train(mode and name == self.part)
         return self
+
+
+class RepairCodes(OnePart):
+    """The code repair learns to turn codes of damaged drawings into those of intact ones."""
+
+    part = "repair"
 
     def forward(self, batch: Batch) -> Losses:
         assert batch.whole is not None
@@ -52,22 +60,10 @@ class RepairCodes(nn.Module):
         return {"repair": error}, {"unrepaired": before}
 
 
-class PredictInk(nn.Module):
-    """Ink prediction learns where the ink of the intact drawing lies; all else is frozen."""
+class PredictInk(OnePart):
+    """Ink prediction learns where the ink of the intact drawing lies."""
 
-    def __init__(self, network: SketchModel) -> None:
-        super().__init__()
-        self.network = network
-        network.requires_grad_(False)
-        if network.ink is not None:
-            network.ink.requires_grad_(True)
-
-    def train(self, mode: bool = True) -> Self:
-        super().train(mode)
-        self.network.encoder.eval()
-        if self.network.repair is not None:
-            self.network.repair.eval()
-        return self
+    part = "ink"
 
     def forward(self, batch: Batch) -> Losses:
         assert self.network.ink is not None
@@ -80,21 +76,10 @@ class PredictInk(nn.Module):
         return {name: each.mean() for name, each in terms.items()}, {}
 
 
-class FinetuneDecoder(nn.Module):
+class FinetuneDecoder(OnePart):
     """The decoder learns on from codes as they are in use: without noise, of damaged drawings, repaired."""
 
-    def __init__(self, network: SketchModel) -> None:
-        super().__init__()
-        self.network = network
-        network.requires_grad_(False)
-        network.decoder.requires_grad_(True)
-
-    def train(self, mode: bool = True) -> Self:
-        super().train(mode)
-        self.network.encoder.eval()
-        if self.network.repair is not None:
-            self.network.repair.eval()
-        return self
+    part = "decoder"
 
     def forward(self, batch: Batch) -> Losses:
         assert batch.targets is not None
