@@ -200,15 +200,16 @@ def test_every_configuration_of_the_package_can_be_read_by_its_name(path):
         build(config.model, 3)
 
 
-@pytest.mark.parametrize("name", ["mine", "repair", "finetune-decoder"])
+@pytest.mark.parametrize("name", ["mine", "repair", "finetune-decoder", "predict-ink"])
 def test_configurations_that_go_on_with_the_package_are_of_its_model(name):
-    """All of its weights are used, but for the code repair where it is trained anew."""
+    """All of its weights are used, but for the parts beside it that are to be trained anew."""
     config, model = read_config(name), gra2seq.load()
     assert config.start == "package"
     check_same_model(PACKAGE_FOLDER, config)
     ours, theirs = set(build(config.model, 3).state_dict()), set(model.network.state_dict())
-    without = {tensor for tensor in theirs if not tensor.startswith("repair.")}
-    assert ours == (theirs if config.model.code_repair else without)
+    beside = {"repair.": config.model.code_repair, "ink.": config.model.ink_prediction}
+    left_out = tuple(prefix for prefix, kept in beside.items() if not kept)
+    assert ours == {tensor for tensor in theirs if not tensor.startswith(left_out)}
 
 
 def test_every_option_is_documented_and_has_one_section():

@@ -91,7 +91,7 @@ def test_waiting_for_the_last_process_is_no_busy_loop(tiny_run, monkeypatch):
 @pytest.mark.parametrize("delay", [0.0, 0.2, 1.0])
 def test_a_ctrl_c_ends_all_of_them_at_once(tmp_path, tiny_run, delay):
     source, out = tmp_path / "many.ndjson", tmp_path / "healed.ndjson"
-    write(source, doodles(600))
+    write(source, doodles(3000))  # some seconds of work: it must not be done before the Ctrl-C
     begin = [
         sys.executable,
         "-m",
@@ -102,6 +102,8 @@ def test_a_ctrl_c_ends_all_of_them_at_once(tmp_path, tiny_run, delay):
         "0.1",
         "-m",
         tiny_run,
+        "--limit",
+        "3000",
         "--jobs",
         "3",
         "-o",
