@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from multiprocessing.connection import Connection
 from threading import Event, Thread
@@ -24,6 +25,35 @@ def _signals_are_restored():
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+def wait_forever(_connection: Connection) -> None:
+    time.sleep(600)
+
+
+class SlowToPickle:
+    """A message that is still being pickled when its worker is killed."""
+
+    def __init__(self) -> None:
+        self.begun = Event()
+
+    def __reduce__(self):
+        self.begun.set()
+        time.sleep(0.3)
+        return (str, ())
+
+
+def test_worker_is_killed_in_silence_while_a_message_to_it_is_being_pickled(monkeypatch):
+    raised = []
+    monkeypatch.setattr(threading, "excepthook", lambda arguments: raised.append(arguments.exc_value))
+    worker, message = processes.start_worker(wait_forever), SlowToPickle()
+    worker.send(message)
+    assert message.begun.wait(10)
+    (thread,) = worker.sending
+    worker.kill()
+    thread.join(10)
+    assert raised == []
+    assert worker.connection.closed
 
 
 @pytest.mark.parametrize("has_masks", [True, False])

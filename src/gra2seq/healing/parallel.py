@@ -71,9 +71,7 @@ class ParallelHealer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for worker in self.workers:
-            worker.process.kill()
-            worker.process.join()
-            worker.connection.close()
+            worker.kill()
 
     def heal(self, model: Model, progress: Callable[[int, int], None] = lambda *_: None) -> list[Sketch]:
         """All sketches, healed, in their order."""

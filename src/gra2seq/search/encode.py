@@ -166,9 +166,7 @@ class LocalEngine:
                         by_connection[connection].send(busy[connection])
         finally:
             for worker in workers:
-                worker.process.kill()
-                worker.process.join()
-                worker.connection.close()
+                worker.kill()
 
 
 @contextmanager

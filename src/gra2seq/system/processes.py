@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
@@ -22,6 +22,7 @@ class Worker:
 
     process: BaseProcess
     connection: Connection  # one pipe a worker: a worker that is killed while it sends blocks no other
+    sending: list[Thread] = field(default_factory=list, compare=False)
 
     def send(self, message: Any) -> None:
         """Send in a background thread, so that a large message never blocks on a worker that is still starting."""
@@ -30,7 +31,17 @@ class Worker:
             with suppress(OSError):  # the worker has ended: whoever waits for its answer notices
                 self.connection.send(message)
 
-        Thread(target=send, daemon=True).start()
+        thread = Thread(target=send, daemon=True)
+        thread.start()
+        self.sending[:] = [one for one in self.sending if one.is_alive()] + [thread]
+
+    def kill(self) -> None:
+        """End the process at once and close the pipe, once what was being sent has failed."""
+        self.process.kill()
+        self.process.join()
+        for thread in self.sending:
+            thread.join()
+        self.connection.close()
 
     def messages(self) -> Iterator[Any]:
         """Yield the messages that have arrived so far."""
