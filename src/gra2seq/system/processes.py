@@ -59,6 +59,24 @@ class Worker:
 
 
 @contextmanager
+def ctrl_c_delayed() -> Iterator[None]:
+    """Delay Ctrl-C until the block ends.
+
+    For imports, too: some libraries catch everything while they are imported, and go on with half of their parts.
+    """
+    delayed: list[int] = []
+    main = current_thread() is main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, _: delayed.append(number)) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
+        if delayed:
+            signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
 def ctrl_c_blocked() -> Iterator[None]:
     """Delay Ctrl-C until the block ends; processes started inside inherit the mask and never receive one.
 
@@ -66,17 +84,8 @@ def ctrl_c_blocked() -> Iterator[None]:
     would interrupt the main thread all the same. Windows has no masks: there processes that are started ignore Ctrl-C
     by themselves (`_run`).
     """
-    delayed: list[int] = []
-    main = current_thread() is main_thread()
-    handler = signal.signal(signal.SIGINT, lambda number, _: delayed.append(number)) if main else None
-    try:
-        with _ctrl_c_masked():
-            yield
-    finally:
-        if main:
-            signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
-        if delayed:
-            signal.raise_signal(signal.SIGINT)
+    with ctrl_c_delayed(), _ctrl_c_masked():
+        yield
 
 
 @contextmanager
