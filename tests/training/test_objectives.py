@@ -8,7 +8,7 @@ from gra2seq.data.doodles import doodles
 from gra2seq.models.registry import build, preparation_of
 from gra2seq.models.sketch_model import follow, negative_log_likelihood
 from gra2seq.nn.ink_predictor import ink_losses
-from gra2seq.training.objectives import OBJECTIVES, FinetuneDecoder, PredictInk, Reconstruct, RepairCodes
+from gra2seq.training.objectives import OBJECTIVES, FinetuneDecoder, PredictFrame, PredictInk, Reconstruct, RepairCodes
 from options_by_name import tiny
 
 SKETCHES = list(doodles(8, seed=4))
@@ -103,6 +103,26 @@ def test_ink_is_predicted_from_the_code_the_visible_strokes_and_the_lost_region(
     found = network.ink(network.encode(batch), batch.views["visible_ink"], batch.views["lost_ink"])
     for name, each in ink_losses(found, batch.painted, batch.ink_distance).items():
         assert terms[name].item() == pytest.approx(each.mean().item(), rel=1e-5)
+
+
+FRAME = {"frame_prediction": True, "rectangle": 0.0, "end": 1.0, "end_to": 0.9, "true_frame": 0.0}
+
+
+def test_predict_frame_moves_the_frame_prediction_only():
+    objective, network, batch = prepared("predict-frame", **FRAME)
+    assert isinstance(objective, PredictFrame)
+    torch.nn.init.normal_(network.frame.project.weight, std=0.1)
+    moved, every = moved_by_a_step(objective, network, batch)
+    assert moved == {name for name in every if name.startswith("frame.")}
+
+
+def test_the_frame_term_is_the_distance_to_the_growth_of_the_visible_box():
+    objective, network, batch = prepared("predict-frame", **FRAME)
+    torch.nn.init.normal_(network.frame.project.weight, std=0.1)
+    terms, figures = objective.eval()(batch)
+    found = network.frame(network.encode(batch), batch.views["extent"])
+    assert terms["frame"].item() == pytest.approx((found - batch.growth.log1p()).abs().sum(1).mean().item(), rel=1e-5)
+    assert figures["unframed"].item() > 0, "a frame that is never larger than the visible box teaches nothing"
 
 
 def test_frozen_parts_stay_in_evaluation_mode():

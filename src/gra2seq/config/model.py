@@ -41,6 +41,7 @@ class ModelConfig:
     ink_prediction: bool = option(
         False, "a small network predicts where lost ink was; where lines are drawn, it is looked up"
     )
+    frame_prediction: bool = option(False, "a small network predicts how far a drawing will reach that was begun")
     clusters: int = option(
         50, "K of eq. 5; 30 for DS1; 0: none, or of rpcl-pix2seq twice the categories", at_least=0, at_most=65536
     )

@@ -26,6 +26,11 @@ class PreparationConfig:
     )
     eraser: float = option(0.0, "share that loses a free-form region instead", at_least=0, at_most=1)
     end: float = option(0.0, "share that loses its end instead", at_least=0, at_most=1)
+    end_from: float = option(0.1, "smallest share of the points that is missing at the end", at_least=0, below=1)
+    end_to: float = option(0.6, "largest share of the points that is missing at the end", at_least=0, below=1)
+    true_frame: float = option(
+        0.5, "probability that the frame of a damaged drawing is that of the whole in training", at_least=0, at_most=1
+    )
     given: float = option(0.0, "share whose visible rows are given to the decoder in training", at_least=0, at_most=1)
     stretch: float = option(0.0, "each axis grows or shrinks by up to this share in training", at_least=0, below=1)
     jitter: float = option(0.0, "units of 255; 0.5 dequantises whole-numbered drawings", at_least=0, at_most=255)
@@ -40,5 +45,7 @@ class PreparationConfig:
             raise UserError(f"pen={self.pen} is as thick as the canvas of side={self.side}: make it thinner")
         if self.mask_to is not None and self.mask_to < self.mask:
             raise UserError(f"mask_to={self.mask_to} must not be less than mask={self.mask}")
+        if self.end_to < self.end_from:
+            raise UserError(f"end_to={self.end_to} must not be less than end_from={self.end_from}")
         if self.rectangle + self.eraser + self.end > 1:
             raise UserError("rectangle, eraser and end are shares of the drawings: together at most 1")

@@ -55,6 +55,10 @@ class RunConfig:
             raise UserError("objective=repair-codes trains the code repair, which code_repair=false leaves out")
         if self.training.objective == "predict-ink" and not self.model.ink_prediction:
             raise UserError("objective=predict-ink trains the ink prediction, which ink_prediction=false leaves out")
+        if self.training.objective == "predict-frame" and not self.model.frame_prediction:
+            raise UserError(
+                "objective=predict-frame trains the frame prediction, which frame_prediction=false leaves out"
+            )
         if self.training.objective != "reconstruct" and not self.start:
             raise UserError(
                 f"objective={self.training.objective} needs a trained model: say which with start=RUN, or start=package"

@@ -13,8 +13,9 @@ class TrainingConfig:
 
     objective: str = option(
         "reconstruct",
-        "reconstruct: all of the model; or only a part of it: its code repair, its ink prediction, its decoder",
-        choices=("reconstruct", "repair-codes", "predict-ink", "finetune-decoder"),
+        "reconstruct: all of the model; or only a part of it: its code repair, its ink prediction, "
+        "its frame prediction, its decoder",
+        choices=("reconstruct", "repair-codes", "predict-ink", "predict-frame", "finetune-decoder"),
     )  # fmt: skip
     batch: int = option(256, "drawings of a step, of all processes together", at_least=1, at_most=2**16)
     learning_rate: float = option(1e-3, "of Adam", above=0)

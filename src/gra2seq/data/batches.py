@@ -44,6 +44,7 @@ class Preparation:
     given: float = 0.0  # share of the damaged sketches whose visible rows are marked as given in training
     painted: int = 0  # side of the picture of the intact drawing, for models that learn to paint it
     ink_distance: bool = False  # and of its distances to the lines
+    growth: bool = False  # training batches also hold how much larger the intact drawings are
     whole: bool = False  # training batches also hold the intact drawings in the same frames
     gradient: bool = True  # whether a gradient passes through the views in training
     simplify: bool = True  # drawings with many more points than those of training are simplified in use
@@ -84,6 +85,7 @@ class Batch:
     prefix_draws: Tensor | None = None  # (B, T, 5) whether the decoder's own row is taken, and noise to sample it
     painted: Tensor | None = None  # (B, side, side) the intact drawings, of 0 to 255
     ink_distance: Tensor | None = None  # (B, side, side) as `canvas.distance_view` gives them
+    growth: Tensor | None = None  # (B, 4) how far the intact drawings stick out of the visible box, in its longer sides
     gumbel: Tensor | None = None  # (B, T, n + 2) n Gumbel numbers a row, then two normal ones
     labels: Tensor | None = None  # (B,) number of the category; -1 where it is none of the preparation's
     whole: Batch | None = None  # the intact drawings in the same frames
@@ -126,6 +128,7 @@ def prepare_training(
         noise=None if validation else _normal(random, preparation.code),
         painted=_painted(sketches, damages, preparation),
         ink_distance=_ink_distance(sketches, damages, preparation),
+        growth=_growth(sketches, damages) if preparation.growth else None,
         labels=_labels(sketches, preparation.categories),
     )
     if batch.targets is not None and not validation:
@@ -228,6 +231,16 @@ def _ink_distance(sketches: Sequence[Sketch], damages: Sequence[Damage], prepara
     canvas, side = preparation.canvas, preparation.painted
     intact = [damage.of_whole(sketch) for sketch, damage in zip(sketches, damages, strict=True)]
     return torch.from_numpy(np.stack([distance_view(one, canvas, side) for one in intact]))
+
+
+def _growth(sketches: Sequence[Sketch], damages: Sequence[Damage]) -> Tensor:
+    """(B, 4) left, top, right, bottom: at least 0."""
+    sides = np.zeros((len(sketches), 4), np.float32)
+    for own, sketch, damage in zip(sides, sketches, damages, strict=True):
+        (x, y, width, height), (all_x, all_y, all_width, all_height) = damage.visible.box, sketch.box
+        own[:] = x - all_x, y - all_y, all_x + all_width - x - width, all_y + all_height - y - height
+        own /= max(width, height) or 1.0
+    return torch.from_numpy(sides.clip(min=0))
 
 
 def _labels(sketches: Sequence[Sketch], categories: tuple[str, ...]) -> Tensor:

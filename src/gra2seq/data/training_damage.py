@@ -16,8 +16,6 @@ from gra2seq.sketch.strokes import Doubles, Sketch
 HOLE_SIDES = 0.15, 0.6  # smallest and largest side of a rectangle, of the longer side of the drawing
 ERASER_WIDTHS = 0.08, 0.25  # and width of an eraser
 ERASER_STEPS = 2, 7  # fewest and most straight movements of an eraser
-END_SHARES = 0.1, 0.6  # smallest and largest share of the points that are missing at the end
-TRUE_FRAME = 0.5  # probability that the frame is that of the whole drawing, as where a user gives it
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,13 @@ class DamageSpec:
     rectangle: float = 0.0
     eraser: float = 0.0
     end: float = 0.0
+    end_shares: tuple[float, float] = (0.1, 0.6)  # smallest and largest share of the points that are missing at the end
+    true_frame: float = 0.5  # probability that the frame is that of the whole drawing, as where a user gives it
 
     def draw(self, sketch: Sketch, random: np.random.Generator) -> Damage:
         """The damage of one sketch. A sketch that would be hidden wholly stays intact."""
         noise = random.random(NODES, dtype=np.float32)
-        probability, kind, framed = random.uniform(*self.mask), random.random(), random.random() < TRUE_FRAME
+        probability, kind, framed = random.uniform(*self.mask), random.random(), random.random() < self.true_frame
         frame = sketch.box if framed else None
         try:
             if kind < self.rectangle:
@@ -42,7 +42,7 @@ class DamageSpec:
             if kind < self.rectangle + self.eraser:
                 return lose(sketch, eraser(sketch, random), frame)
             if kind < self.rectangle + self.eraser + self.end:
-                return missing_end(sketch, random.uniform(*END_SHARES), frame)
+                return missing_end(sketch, random.uniform(*self.end_shares), frame)
             return mask(sketch, noise, probability)
         except UserError:
             return Damage.none(sketch)

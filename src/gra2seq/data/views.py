@@ -23,7 +23,7 @@ from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.lattice import MAX_POINTS, lattice_centres, visible_points
 from gra2seq.sketch.patches import Centres, crop, on_canvas
 from gra2seq.sketch.quadtree import Leaves, leaves, number_blocks, together
-from gra2seq.sketch.strokes import BOX, DOWN, END, UP, Doubles, Floats, Ints
+from gra2seq.sketch.strokes import BOX, DOWN, END, UP, Doubles, Floats, Ints, Sketch
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +202,24 @@ class LostView:
 
     def __call__(self, seen: Seen) -> Tensor:
         return torch.from_numpy(np.stack([lost_view(one, self.canvas, self.side) for one in seen.damages]))
+
+
+@dataclass(frozen=True)
+class ExtentView:
+    """(B, 7): width and height of the visible strokes in longer sides, logarithms of the numbers of points and strokes
+    and of the length of ink, and where in their box the pen stopped."""
+
+    def __call__(self, seen: Seen) -> Tensor:
+        return torch.from_numpy(np.array([_extent(damage.visible) for damage in seen.damages], np.float32))
+
+
+def _extent(visible: Sketch) -> list[float]:
+    x, y, width, height = visible.box
+    side = max(width, height) or 1.0
+    ink = sum(float(np.hypot(*np.diff(stroke, axis=0).T).sum()) for stroke in visible.strokes) / side
+    last_x, last_y = visible.points[-1].tolist()
+    counts = [np.log(len(visible)), np.log(len(visible.lengths)), np.log1p(ink)]
+    return [width / side, height / side, *counts, (last_x - x) / side, (last_y - y) / side]
 
 
 @dataclass(frozen=True)

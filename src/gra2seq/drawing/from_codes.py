@@ -18,6 +18,7 @@ from gra2seq.drawing.infill import InfillResult, infill
 from gra2seq.drawing.infill_choice import representatives
 from gra2seq.drawing.infill_scene import Scene
 from gra2seq.drawing.ink_map import visible_ink
+from gra2seq.drawing.likely_frame import with_likely_frames
 from gra2seq.drawing.likely_ink import LikelyInk, likely_ink
 from gra2seq.drawing.sampler import Sampler, sample_noise
 from gra2seq.drawing.symmetry import complete_by_symmetry
@@ -158,25 +159,30 @@ def infill_each(
     """The new lines of several drawings of each damage, the best first: as many as its `samples` says.
 
     The damages of one call are drawn together; their drawings may differ in temperature, seed and lanes. Of a symmetric
-    drawing the first one mirrors what is visible (`symmetry`), and only the rest is sampled.
+    drawing the first one mirrors what is visible (`symmetry`), and only the rest is sampled. A begun drawing is drawn
+    in the frame that it will most likely fill.
     """
     drawings = [replace(one, infill=max(one.infill, count)) for one, count in zip(drawings, samples, strict=True)]
     if len({replace(one, temperature=0.0, seed=0, infill=0) for one in drawings}) > 1:
         raise ValueError("drawings of one batch may differ in temperature, seed and lanes only")
     if not damages:
         return []
-    mirrored = [complete_by_symmetry(damage) for damage in damages]
+    framed = with_likely_frames(network, preparation, damages, drawings[0].repair)
+    mirrored = [complete_by_symmetry(damage) for damage in framed]
     rests = [(one.rest, drawing) for one, drawing in zip(mirrored, drawings, strict=True) if one and one.rest]
-    every = [*damages, *(rest for rest, _ in rests)]
+    every = [*framed, *(rest for rest, _ in rests)]
     wanted = [*samples, *(1 for _ in rests)]
     chosen = _chosen(network, preparation, every, wanted, [*drawings, *(own for _, own in rests)], max_points)
-    of_rests = iter(chosen[len(damages) :])
+    of_rests = iter(chosen[len(framed) :])
     for number, completed in enumerate(mirrored):
         if completed:
             rest = next(of_rests)[0] if completed.rest else InfillResult((), 0)
             first = InfillResult(completed.lines + rest.lines, rest.open_ends)
             chosen[number] = [first, *chosen[number]][: samples[number]]
-    return chosen[: len(damages)]
+    return [
+        [result.reframed(one, own) for result in results]
+        for results, one, own in zip(chosen[: len(framed)], framed, damages, strict=True)
+    ]
 
 
 def _chosen(

@@ -130,6 +130,12 @@ class InfillResult:
     lines: tuple[Doubles, ...]
     open_ends: int  # at the lost region that no line connects with another
 
+    def reframed(self, damage: Damage, other: Damage) -> InfillResult:
+        """The same lines, from the frame units of one damage to those of another."""
+        if damage.frame == other.frame:
+            return self
+        return replace(self, lines=tuple(other.normalised(damage.denormalised(line)) for line in self.lines))
+
 
 def healed_sketch(damage: Damage, result: InfillResult) -> Sketch:
     """The visible strokes as they are, then the sampled lines."""

@@ -12,6 +12,7 @@ from gra2seq.models.graph_encoder import RelativeEdges
 from gra2seq.models.sketch_model import Encoding, SketchModel, build_decoder
 from gra2seq.models.sp_gra2seq import SynonymEncoder, synonym_encoder, synonym_graph
 from gra2seq.nn.code_repair import CodeRepair
+from gra2seq.nn.frame_predictor import FramePredictor
 from gra2seq.nn.ink_predictor import InkPredictor
 from gra2seq.nn.node_position import NodePosition
 from gra2seq.nn.picture_cnn import PictureCNN, song_cnn
@@ -54,5 +55,6 @@ def gra2seq_plus(config: ModelConfig) -> SketchModel:
     branch = PictureBranch(song_cnn(config.picture), config.code) if config.picture_branch else None
     repair = CodeRepair(song_cnn(config.picture, channels=2), config.code) if config.code_repair else None
     ink = InkPredictor(config.code) if config.ink_prediction else None
+    frame = FramePredictor(config.code) if config.frame_prediction else None
     encoder = PlusEncoder(synonym_encoder(config, graph), branch)
-    return SketchModel(encoder, build_decoder(config), repair=repair, ink=ink)
+    return SketchModel(encoder, build_decoder(config), repair=repair, ink=ink, frame=frame)

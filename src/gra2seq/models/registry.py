@@ -12,7 +12,16 @@ from gra2seq.config.run import RunConfig
 from gra2seq.config.systems import CLASSIFIER, PATCH_VIEWS, SYSTEMS, System, register_system
 from gra2seq.data.batches import Preparation
 from gra2seq.data.training_damage import DamageSpec
-from gra2seq.data.views import ClassifierView, LatticeView, LostView, PatchView, PictureView, StrokeView, View
+from gra2seq.data.views import (
+    ClassifierView,
+    ExtentView,
+    LatticeView,
+    LostView,
+    PatchView,
+    PictureView,
+    StrokeView,
+    View,
+)
 from gra2seq.errors import UserError, unknown_name
 from gra2seq.models.dc_gra2seq import dc_gra2seq
 from gra2seq.models.gra2seq_plus import gra2seq_plus
@@ -101,6 +110,8 @@ def preparation_of(config: RunConfig, scale: float, categories: tuple[str, ...] 
             chosen.rectangle,
             chosen.eraser,
             chosen.end,
+            (chosen.end_from, chosen.end_to),
+            chosen.true_frame,
         ),
         Augmentation(chosen.stretch),
         jitter=chosen.jitter,
@@ -109,6 +120,7 @@ def preparation_of(config: RunConfig, scale: float, categories: tuple[str, ...] 
         given=chosen.given if model.given_input else 0.0,
         painted=_painted_side(config),
         ink_distance=training.objective == "predict-ink",
+        growth=training.objective == "predict-frame",
         whole=training.objective == "repair-codes",
         gradient=training.objective == "reconstruct",
         gumbel=model.mixtures + 3 if model.name == "sketch-healer-2" else 0,
@@ -148,6 +160,8 @@ def _views(config: RunConfig, scale: float) -> dict[str, View]:
         views["lost"] = LostView(model.picture, canvas)
     if config.training.objective == "predict-ink":  # in use they are made where they are needed
         views |= ink_views(canvas)
+    if config.training.objective == "predict-frame":
+        views["extent"] = ExtentView()
     return views
 
 
@@ -160,7 +174,7 @@ def check_model(config: ModelConfig) -> None:
     """Raise a `UserError` for options that the system does not have."""
     sees = SYSTEMS[config.name].sees if config.name in SYSTEMS else ()
     default = ModelConfig()
-    ours = ("node_position", "picture_branch", "relative_edges", "code_repair", "ink_prediction")
+    ours = ("node_position", "picture_branch", "relative_edges", "code_repair", "ink_prediction", "frame_prediction")
     for name in ours:
         if config.name in MODELS and config.name != DRAWING and getattr(config, name) != getattr(default, name):
             raise UserError(f"{name}={getattr(config, name)} is for {DRAWING}; {config.name} has none: leave it out")

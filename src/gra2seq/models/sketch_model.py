@@ -11,6 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 from gra2seq.config.model import ModelConfig
 from gra2seq.data.batches import Batch, Targets
 from gra2seq.nn.code_repair import CodeRepair
+from gra2seq.nn.frame_predictor import FramePredictor
 from gra2seq.nn.ink_predictor import InkPredictor
 from gra2seq.nn.lstm import members, pack, unpack
 from gra2seq.nn.mixture import PenMove
@@ -70,8 +71,8 @@ class SketchModel(nn.Module):
     """Batch -> named loss terms (they add up to the loss); `encode` for use; `decoder` draws.
 
     `extra` is for systems that ask more of a drawing than its likelihood: `Decoded` -> further terms. `repair`
-    corrects the codes of damaged drawings, `ink` predicts where lost ink was; each is trained by an objective of its
-    own (training/objectives.py).
+    corrects the codes of damaged drawings, `ink` predicts where lost ink was, `frame` how far a begun drawing will
+    reach; each is trained by an objective of its own (training/objectives.py).
     `precision` is that of the encoder's products in use; drawings are always made in single precision.
     """
 
@@ -84,10 +85,12 @@ class SketchModel(nn.Module):
         extra: nn.Module | None = None,
         repair: CodeRepair | None = None,
         ink: InkPredictor | None = None,
+        frame: FramePredictor | None = None,
     ) -> None:
         super().__init__()
-        self.encoder, self.decoder, self.extra, self.repair, self.ink = encoder, decoder, extra, repair, ink
-        for own in (repair, ink):
+        self.encoder, self.decoder, self.extra = encoder, decoder, extra
+        self.repair, self.ink, self.frame = repair, ink, frame
+        for own in (repair, ink, frame):
             if own is not None:
                 own.requires_grad_(False)
 

@@ -18,7 +18,7 @@ from gra2seq.models.model_files import CONFIG, read_field, read_json, write_json
 
 MANIFEST = "manifest.json"
 VERSION = 2  # of config.json; version 0.1 of gra2seq wrote none
-BESIDE = ("code_repair", "ink_prediction")  # options of parts that are trained beside a model
+BESIDE = ("code_repair", "ink_prediction", "frame_prediction")  # options of parts that are trained beside a model
 LIBRARIES = ("gra2seq", "torch", "lightning-fabric", "numpy", "opencv-python-headless", "safetensors")
 
 

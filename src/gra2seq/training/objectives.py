@@ -76,6 +76,21 @@ class PredictInk(OnePart):
         return {name: each.mean() for name, each in terms.items()}, {}
 
 
+class PredictFrame(OnePart):
+    """Frame prediction learns how far the intact drawing sticks out of the visible box: the median of what may come."""
+
+    part = "frame"
+
+    def forward(self, batch: Batch) -> Losses:
+        assert self.network.frame is not None
+        assert batch.growth is not None
+        with torch.no_grad():
+            code = self.network.encode(batch)
+        predicted = self.network.frame(code, batch.views["extent"])
+        true = torch.log1p(batch.growth)
+        return {"frame": (predicted - true).abs().sum(dim=-1).mean()}, {"unframed": true.sum(dim=-1).mean()}
+
+
 class FinetuneDecoder(OnePart):
     """The decoder learns on from codes as they are in use: without noise, of damaged drawings, repaired."""
 
@@ -93,5 +108,6 @@ OBJECTIVES: dict[str, type[nn.Module]] = {
     "reconstruct": Reconstruct,
     "repair-codes": RepairCodes,
     "predict-ink": PredictInk,
+    "predict-frame": PredictFrame,
     "finetune-decoder": FinetuneDecoder,
 }
