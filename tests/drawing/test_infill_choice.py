@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from gra2seq.drawing.infill import InfillResult
-from gra2seq.drawing.infill_choice import NO_LINES, distances, k_medoids, representatives
+from gra2seq.drawing.infill_choice import NO_LINES, distances, ink, k_medoids, representatives
 from gra2seq.drawing.likely_ink import LikelyInk
 from gra2seq.nn.ink_predictor import SIDE
 
 
-def line(y):
-    return [np.array([[0.0, y], [1.0, y]])]
+def line(y, length=1.0):
+    return [np.array([[0.0, y], [length, y]])]
 
 
 def test_distances_agree_with_those_between_points():
@@ -54,6 +54,16 @@ def test_of_a_drawing_that_goes_on_samples_that_draw_nothing_come_last():
     (only,) = representatives(results, 1, goes_on=True)
     assert only is drawn
     assert len(representatives([nothing, dot], 2, goes_on=True)) == 2
+
+
+def test_a_drawing_goes_on_with_one_of_its_longest_samples_first():
+    """Six short samples beside each other, two long ones elsewhere: the medoid of all is short."""
+    results = [InfillResult(tuple(line(0.01 * number, length=0.1)), 0) for number in range(6)]
+    results += [InfillResult(tuple(line(0.5 + 0.1 * number, length=0.8)), 0) for number in range(2)]
+    assert ink(representatives(results, 1)[0]) == pytest.approx(0.1)
+    assert ink(representatives(results, 1, goes_on=True)[0]) == pytest.approx(0.8)
+    chosen = representatives(results, 8, goes_on=True)
+    assert len({id(result) for result in chosen}) == 8
 
 
 def test_predicted_ink_draws_the_choice_to_it():

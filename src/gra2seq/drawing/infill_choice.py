@@ -26,6 +26,7 @@ CELLS = 64  # of the longer side of a distance map
 MARGIN = 2  # cells around the lines
 NO_LINES = 0.25  # longer sides from a sample without lines to one with lines
 MIN_INK = 0.02  # longer sides of new lines: less can hardly be seen
+LONGEST = 0.25  # of the samples of a drawing that is to go on: the first is chosen among so many
 PREDICTED = 4.0  # weight of the predicted ink beside that of all samples together
 MAX_LENGTH = 1.5  # times the expected length of the lost lines
 
@@ -35,12 +36,11 @@ def representatives(
 ) -> list[InfillResult]:
     """The `count` samples that represent all of them best, the best first.
 
-    `goes_on` is for a drawing that is to be continued: samples that hold it for finished come last.
+    `goes_on` is for a drawing that is to be continued: the first is chosen among the samples with most ink, as most
+    samples stop too early; those that hold the drawing for finished come last.
     """
     if goes_on:
-        drawn = [result for result in results if ink(result) >= MIN_INK]
-        chosen = representatives(drawn, count)
-        return chosen + [result for result in results if ink(result) < MIN_INK][: count - len(chosen)]
+        return _continuations(results, count)
     lines = [result.lines for result in results]
     apart, weights = distances(lines), np.ones(len(lines))
     if likely is not None:
@@ -53,6 +53,17 @@ def representatives(
     chosen = numbers[k_medoids(apart[:, short], weights, count)].tolist()
     rest = sorted(np.flatnonzero(~short).tolist(), key=lambda number: ink(results[number]))
     return [results[number] for number in (chosen + rest)[:count]]
+
+
+def _continuations(results: Sequence[InfillResult], count: int) -> list[InfillResult]:
+    inks = np.array([ink(result) for result in results])
+    order = np.argsort(-inks, kind="stable")
+    drawn = [results[number] for number in order if inks[number] >= MIN_INK]
+    longest = drawn[: max(round(LONGEST * len(results)), 1)]
+    first = representatives(longest, 1)
+    others = [result for result in drawn if not any(result is one for one in first)]
+    blank = [results[number] for number in order if inks[number] < MIN_INK]
+    return [*first, *representatives(others, count - len(first)), *blank][:count]
 
 
 def ink(result: InfillResult) -> float:
