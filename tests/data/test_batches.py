@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from gra2seq.data.batch_order import Schedule, Share, Steps
 from gra2seq.data.batches import generator, prepare, prepare_training
 from gra2seq.data.doodles import doodles
-from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.data.training_damage import DamageSpec
 from gra2seq.data.views import decoder_units, stroke_rows
 from gra2seq.errors import UserError

@@ -18,7 +18,7 @@ from gra2seq.drawing.merge import keep_lines
 from gra2seq.errors import UserError
 from gra2seq.evaluation import judging, protocol
 from gra2seq.evaluation.damage_kinds import DamageKind
-from gra2seq.evaluation.galleries import write_galleries
+from gra2seq.evaluation.pictures import write_galleries
 from gra2seq.evaluation.protocol import Terms, evaluate, outcomes, stored_noise, write_tables
 from gra2seq.evaluation.redrawing import GUIDED, drawing_mode, redrawn
 from gra2seq.folder import untrained

@@ -8,7 +8,7 @@ import statistics
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.evaluation.paper import NO_CLUSTERS, PAPER, RANDOM_LINKS, paper_row
+from gra2seq.evaluation.published import NO_CLUSTERS, PAPER, RANDOM_LINKS, paper_row
 from gra2seq.evaluation.tables import FORMATS, beside_paper, summary, to_csv, to_json, to_latex, to_markdown
 
 

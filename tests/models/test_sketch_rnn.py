@@ -8,7 +8,7 @@ from systems import SKETCHES, tiny
 from gra2seq.folder import untrained
 from gra2seq.models.codes import batches_of
 from gra2seq.models.sketch_rnn import KL, KL_FREE, KL_WEIGHT, MAX_ROWS
-from gra2seq.nn.gaussian import standard_kl
+from gra2seq.nn.kl import standard_kl
 from gra2seq.sketch.damage import Damage
 
 

@@ -12,8 +12,8 @@ from quick_runs import losses, run
 from safetensors.torch import load_file
 
 import gra2seq
+from gra2seq.data.batch_order import Schedule
 from gra2seq.data.doodles import doodles
-from gra2seq.data.schedule import Schedule
 from gra2seq.errors import UserError
 from gra2seq.folder import pack
 from gra2seq.models import model_files

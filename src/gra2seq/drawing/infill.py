@@ -21,7 +21,7 @@ from torch import Tensor
 from gra2seq.config.drawing import DrawingConfig
 from gra2seq.drawing.infill_scene import Scene
 from gra2seq.drawing.sampler import first_row
-from gra2seq.nn.mixture import PenMove
+from gra2seq.nn.pen_move import PenMove
 from gra2seq.nn.stroke_decoder import State
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import DOWN, END, UP, Doubles, Sketch

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gra2seq.config.drawing import DrawingConfig
-from gra2seq.nn.mixture import PenMove
+from gra2seq.nn.pen_move import PenMove
 from gra2seq.nn.stroke_decoder import State
 from gra2seq.sketch.strokes import DOWN, END, Ints
 

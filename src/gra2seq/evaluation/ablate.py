@@ -17,8 +17,8 @@ import numpy as np
 from gra2seq.config import RunConfig
 from gra2seq.errors import UserError
 from gra2seq.evaluation.equal_terms import Display, begun, check_budget, evaluated_dataset
-from gra2seq.evaluation.paper import NO_CLUSTERS, RANDOM_LINKS
 from gra2seq.evaluation.protocol import Outcome, Terms, check_terms, outcomes, row_of, write_tables
+from gra2seq.evaluation.published import NO_CLUSTERS, RANDOM_LINKS
 from gra2seq.evaluation.redrawing import drawing_mode
 from gra2seq.evaluation.tables import DASH, beside_paper, damage, grid
 from gra2seq.folder import load

@@ -24,7 +24,7 @@ from gra2seq.models.model_files import CONFIG, LAST, WEIGHTS, read_progress
 from gra2seq.models.registry import trained_size
 from gra2seq.training import manifest
 from gra2seq.training.loop import Stopped, read_metrics, train
-from gra2seq.training.reader import NO_READER, TRAINED
+from gra2seq.training.perceptual_reader import NO_READER, TRAINED
 from gra2seq.training.side_by_side import Planned, side_by_side, why_failed
 
 READS = "sketch-healer-2"  # the system that reads its drawings with another's stroke encoder

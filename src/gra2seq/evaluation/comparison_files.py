@@ -15,7 +15,7 @@ from gra2seq.data.datasets import Dataset
 from gra2seq.evaluation.compare import Compared
 from gra2seq.evaluation.damage_kinds import DamageKind
 from gra2seq.evaluation.figures import save_figure
-from gra2seq.evaluation.galleries import SHOWN, damaged_pictures, spread
+from gra2seq.evaluation.pictures import SHOWN, damaged_pictures, spread
 from gra2seq.evaluation.protocol import split_of, stored_noise
 from gra2seq.evaluation.redrawing import redrawn
 from gra2seq.evaluation.sheet import write_sheet

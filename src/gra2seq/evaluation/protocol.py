@@ -20,11 +20,11 @@ import numpy as np
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
+from gra2seq.evaluation.cached import Judged, Originals, fingerprint
 from gra2seq.evaluation.damage_kinds import DamageKind, damage_kinds
 from gra2seq.evaluation.healing import region_row
 from gra2seq.evaluation.judge import Judge
 from gra2seq.evaluation.judging import Judging, Progress, Split, judge_drawings, judge_originals
-from gra2seq.evaluation.kept import Judged, Originals, fingerprint
 from gra2seq.evaluation.recognition import Recognition, recognition
 from gra2seq.evaluation.redrawing import predicts_ink, used_drawing
 from gra2seq.evaluation.retrieval import ranks

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gra2seq.errors import UserError
-from gra2seq.evaluation.paper import HARDEST, KS, SETS, TEST_SKETCHES, paper_row
+from gra2seq.evaluation.published import HARDEST, KS, SETS, TEST_SKETCHES, paper_row
 
 Row = Mapping[str, Any]
 

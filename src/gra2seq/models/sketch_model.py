@@ -14,7 +14,7 @@ from gra2seq.nn.code_repair import CodeRepair
 from gra2seq.nn.frame_predictor import FramePredictor
 from gra2seq.nn.ink_predictor import InkPredictor
 from gra2seq.nn.lstm import members, pack, unpack
-from gra2seq.nn.mixture import PenMove
+from gra2seq.nn.pen_move import PenMove
 from gra2seq.nn.picture_cnn import PicturePainter
 from gra2seq.nn.stroke_decoder import StrokeDecoder
 from gra2seq.sketch.strokes import DOWN, END

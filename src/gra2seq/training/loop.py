@@ -23,9 +23,9 @@ from torch import Tensor
 
 from gra2seq.config.run import RunConfig
 from gra2seq.config.systems import CLASSIFIER
+from gra2seq.data.batch_order import Schedule, Share, Steps, stream
 from gra2seq.data.batches import Batch
 from gra2seq.data.datasets import Dataset, open_dataset
-from gra2seq.data.schedule import Schedule, Share, Steps, stream
 from gra2seq.errors import UserError
 from gra2seq.folder import model_folder
 from gra2seq.models import model_files
@@ -39,7 +39,7 @@ from gra2seq.training.checkpoint import Progress
 from gra2seq.training.logs import Logs
 from gra2seq.training.objectives import OBJECTIVES
 from gra2seq.training.optimise import BETAS, EPSILON, check_finite, clip, learning_rate
-from gra2seq.training.reader import NO_READER, load_reader
+from gra2seq.training.perceptual_reader import NO_READER, load_reader
 from gra2seq.training.report import Clock, Report, StepCallback, is_finished, reached_limit, seconds_left
 from gra2seq.training.run_lock import lock_run
 from gra2seq.training.stopping import Stopping

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import multivariate_normal
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
-from gra2seq.nn.mixture import FLOOR, PenMove, raw_size
+from gra2seq.nn.pen_move import FLOOR, PenMove, raw_size
 from pen_moves import many, pen_move
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from gra2seq.nn.gaussian_mixture import CALM, EVERY, GaussianMixture
+from gra2seq.nn.mixture_prior import CALM, EVERY, GaussianMixture
 
 
 def clustered(generator, count=400, clusters=3, dim=2):
@@ -51,7 +51,7 @@ def test_kl_against_a_double_loop():
 
 
 def test_one_component_at_the_origin_is_the_standard_kl():
-    from gra2seq.nn.gaussian import standard_kl
+    from gra2seq.nn.kl import standard_kl
 
     mixture = GaussianMixture(1, 4)
     mixture.means.zero_()
