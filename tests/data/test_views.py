@@ -10,7 +10,8 @@ from gra2seq.data.views import LostView, PatchView, PictureView, Seen, StrokeVie
 from gra2seq.models.registry import preparation_of
 from gra2seq.sketch.canvas import Canvas, draw, grey_view, lost_view, whole_view
 from gra2seq.sketch.centres import centre_points
-from gra2seq.sketch.damage import Damage, lose, mask
+from gra2seq.sketch.damage import Damage, lose
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.patches import on_canvas
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import END, UP, Sketch

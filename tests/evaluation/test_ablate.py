@@ -11,15 +11,8 @@ import torch
 from gra2seq.config import parse_config
 from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
-from gra2seq.evaluation.ablate import (
-    FULL,
-    VARIANTS,
-    ablate,
-    as_json,
-    in_words,
-    paired_interval,
-    write_ablation,
-)
+from gra2seq.evaluation.ablate import FULL, VARIANTS, ablate, as_json, in_words, write_ablation
+from gra2seq.evaluation.bootstrap import paired_interval
 from gra2seq.evaluation.equal_terms import Display, OtherBudget
 from gra2seq.evaluation.protocol import Terms
 from gra2seq.folder import load, untrained

@@ -23,8 +23,9 @@ from gra2seq.evaluation.protocol import Terms, evaluate, outcomes, stored_noise,
 from gra2seq.evaluation.redrawing import GUIDED, drawing_mode, redrawn
 from gra2seq.folder import untrained
 from gra2seq.healing.model_source import ModelSource
-from gra2seq.sketch.damage import lose, mask
+from gra2seq.sketch.damage import lose
 from gra2seq.sketch.distance import chamfer
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import BOX, Sketch
 

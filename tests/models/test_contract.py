@@ -16,8 +16,9 @@ from gra2seq.folder import untrained
 from gra2seq.models.model_files import load_weights, save_weights
 from gra2seq.models.registry import MODELS, build, preparation_of
 from gra2seq.sketch.centres import centre_points
-from gra2seq.sketch.damage import Damage, mask
+from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.distance import distance_to_visible
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.strokes import BOX, Sketch
 
 SKETCHES = list(doodles(8, seed=2))

@@ -15,7 +15,8 @@ from gra2seq.errors import UserError
 from gra2seq.folder import untrained
 from gra2seq.models.registry import MODELS, preparation_of
 from gra2seq.sketch.centres import centre_points
-from gra2seq.sketch.damage import Damage, damages_of, lose, mask, missing_end
+from gra2seq.sketch.damage import Damage, damages_of, lose, missing_end
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.region import Region, pieces
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch

@@ -9,7 +9,7 @@ from gra2seq.data.batches import prepare_training
 from gra2seq.models.graph_encoder import SingleProduct
 from gra2seq.models.registry import preparation_of
 from gra2seq.sketch.canvas import draw, lost_on
-from gra2seq.sketch.damage import MASKED_SIDE, mask
+from gra2seq.sketch.masking import MASKED_SIDE, mask
 from options_by_name import config_of
 
 

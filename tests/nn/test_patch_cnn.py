@@ -11,7 +11,7 @@ from gra2seq.nn import patch_cnn
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.sketch import quadtree
 from gra2seq.sketch.canvas import Canvas, draw
-from gra2seq.sketch.damage import mask
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.quadtree import leaves, number_blocks, together
 
 CHANNELS = {256: (8, 32, 64, 128, 256, 512, 512), 64: (4, 8, 8, 16, 16), 16: (4, 8, 8)}

@@ -1,7 +1,7 @@
 """A drawing from a picture: a scan, a photo of paper or a screenshot becomes pen strokes.
 
-The ink is found (`photo_ink.py`), thinned to lines (`skeleton.py`), joined to strokes (`joining.py`), put into the order in
-which people draw (`pen_order.py`) and simplified as QuickDraw's drawings are.
+The ink is found (`photo_ink.py`), thinned to lines (`skeleton.py`), joined to strokes (`joining.py`), put into the
+order in which people draw (`pen_order.py`) and simplified as QuickDraw's drawings are.
 """
 
 from __future__ import annotations

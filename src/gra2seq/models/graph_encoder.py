@@ -9,8 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from gra2seq.data.views import PatchInput
+from gra2seq.nn.adjacency import with_whole_view
 from gra2seq.nn.graph_conv import GraphConv, GraphRound
-from gra2seq.nn.links import Link, Nodes, cosine, with_whole_view
+from gra2seq.nn.initial_weights import init_he
+from gra2seq.nn.links import Link, Nodes, cosine
 from gra2seq.nn.masked_batch_norm import BatchNorm
 from gra2seq.nn.node_position import NODES
 from gra2seq.nn.patch_cnn import PatchCNN
@@ -123,7 +125,7 @@ class SingleProduct(nn.Module):
         super().__init__()
         self.weight = nn.Linear(dim, dim, bias=False)
         self.norm = BatchNorm(dim)
-        nn.init.kaiming_normal_(self.weight.weight, nonlinearity="relu")
+        init_he(self.weight.weight)
 
     def forward(self, nodes: Tensor, adjacency: Tensor, added: Tensor | None = None) -> Tensor:
         messages = adjacency @ nodes if added is None else adjacency @ nodes + added

@@ -11,8 +11,9 @@ from gra2seq.data.batches import Batch
 from gra2seq.data.views import PatchInput
 from gra2seq.models.graph_encoder import Graph, GraphEncoder, graph_rounds
 from gra2seq.models.sketch_model import Code, Encoding, SketchModel, build_decoder
+from gra2seq.nn.adjacency import NORMALISING
 from gra2seq.nn.centroids import Centroids
-from gra2seq.nn.links import NORMALISING, link_rule
+from gra2seq.nn.links import link_rule
 from gra2seq.nn.patch_cnn import PatchCNN
 
 

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from gra2seq.data.blocks import Blocks, Level
 from gra2seq.nn.full_precision import full_precision
+from gra2seq.nn.initial_weights import init_he
 from gra2seq.sketch.region import Flags
 from gra2seq.sketch.strokes import Floats
 
@@ -38,8 +39,7 @@ class PatchCNN(nn.Module):
         self.weights = nn.ParameterList(
             nn.Parameter(torch.empty(after, before, 2, 2)) for before, after in pairwise(sizes)
         )
-        for weight in self.weights:  # without batch norm between them, nothing else keeps the signal's size
-            nn.init.kaiming_normal_(weight, nonlinearity="relu")
+        init_he(*self.weights)  # without batch norm between them, nothing else keeps the signal's size
         self.biases = nn.ParameterList(nn.Parameter(torch.zeros(after)) for after in channels if bias)
         patterns = (torch.arange(16).unsqueeze(1) >> torch.arange(4)) & 1  # (16, 4) all 2 x 2 blocks
         self.register_buffer("patterns", blank + (ink - blank) * patterns.float(), persistent=False)

@@ -18,8 +18,9 @@ from typing import Final
 import numpy as np
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.damage import Damage, Frames, Holes, damages_of, lose, masked, one_each
+from gra2seq.sketch.damage import Damage, Frames, Holes, damages_of, lose, one_each
 from gra2seq.sketch.erased_box import Candidates, candidates
+from gra2seq.sketch.masking import masked
 from gra2seq.sketch.region import Region, pieces
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
