@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from gra2seq.nn.mixture_prior import CALM, EVERY, GaussianMixture
+from gra2seq.nn.mixture_prior import CALM, EVERY, RATE, GaussianMixture
 
 
 def clustered(generator, count=400, clusters=3, dim=2):
@@ -142,7 +142,7 @@ def test_update_counts_the_variance_of_the_codes_themselves():
     mixture.update_(codes, variance)
     for k in range(3):
         mass = share[:, k].sum()
-        pace = mixture.rate / max(float(mass), 7 * float(before.weights[k]), 1)
+        pace = RATE / max(float(mass), 7 * float(before.weights[k]), 1)
         pull = sum(share[n, k] * (codes[n] - before.means[k]) for n in range(7))
         spread = sum(
             share[n, k] * (variance[n] + (codes[n] - before.means[k]) ** 2 - before.variances[k]) for n in range(7)

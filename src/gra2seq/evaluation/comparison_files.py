@@ -133,12 +133,12 @@ def _set_aside(folder: Path, terms: str) -> None:
                 file.replace(file.with_name(f"{file.stem}-{other}{file.suffix}"))
 
 
-def write_wall(models: Mapping[str, Model], dataset: Dataset, path: Path, mask: float = 0.1) -> None:
-    """The same damaged sketches, evenly spread over the test split, healed by every system: a row a sketch.
+def write_wall(models: Mapping[str, Model], dataset: Dataset, path: Path) -> None:
+    """The same masked sketches, evenly spread over the test split, healed by every system: a row a sketch.
 
     Damage and drawings are those of seed 0 that were judged, if the models draw as they did then.
     """
-    indices, kind = split_of(dataset, "test"), DamageKind(mask=mask)
+    indices, kind = split_of(dataset, "test"), DamageKind(mask=0.1)
     places = spread(len(indices), SHOWN)
     sketches = [dataset.store[int(index)] for index in indices[places]]
     noise = stored_noise(dataset, "test", len(indices)).numbers[places]

@@ -8,7 +8,6 @@ product, so memory stays flat, and only what a product cannot decide because of 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +18,6 @@ from torch import Tensor
 from gra2seq.errors import UserError
 from gra2seq.sketch.strokes import Doubles, Ints
 
-KS = (1, 10, 50)  # the paper's
 SAMPLE = 1024  # queries on which first looks are tried
 BLOCK = 2048  # queries, and gallery codes, of one product: 16 MB
 FIRST_LOOKS = (16, 32, 48, 64)  # numbers of leading principal directions that may be compared first
@@ -31,19 +29,6 @@ PAIRS = 1 << 15  # computed exactly at a time: 32 MB of differences at 128 numbe
 DOUBTS_PER_QUERY = 16  # in a tile, on average; more of them, and the tile is multiplied again in double precision
 TINY = float(np.finfo(np.float32).tiny)
 SINGLE, DOUBLE = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
-
-
-def retrieval(queries: ArrayLike, gallery: ArrayLike, ks: Sequence[int] = KS) -> dict[int, float]:
-    """Share of the queries whose target, the gallery code of the same number, is among the k nearest.
-
-    A k as large as the gallery or larger is trivially 1: whatever is there is among all there is.
-    """
-    if not ks or any(k < 1 for k in ks):
-        raise UserError(f"top-k needs whole numbers from 1 on, got {list(ks)}")
-    rank = ranks(queries, gallery, most=max(ks))
-    if len(rank) == 0:
-        raise UserError("there is no query: retrieval needs at least one sketch")
-    return {int(k): float((rank < k).mean()) for k in ks}
 
 
 def ranks(

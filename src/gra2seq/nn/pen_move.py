@@ -104,16 +104,17 @@ class PenMove:
     def sample(
         self,
         temperature: Temperature = AS_DECODED,
-        generator: torch.Generator | None = None,
         noise: Tensor | None = None,
     ) -> Tensor:
-        """Stroke-5 rows, (…, 5). Randomness is handed in: a generator, or the noise itself (`make_noise`)."""
-        return self.sample_and_deviation(temperature, generator, noise)[0]
+        """Stroke-5 rows, (…, 5). Randomness is handed in: `noise` (…, 4), two uniforms and two normals.
+
+        A temperature of 0 needs none.
+        """
+        return self.sample_and_deviation(temperature, noise)[0]
 
     def sample_and_deviation(
         self,
         temperature: Temperature = AS_DECODED,
-        generator: torch.Generator | None = None,
         noise: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Rows as `sample` has them, and (…,) the deviation of the Gaussian that each offset comes from, whatever the
@@ -123,7 +124,7 @@ class PenMove:
             component, pen = self.logits.argmax(dim=-1), self.pen.argmax(dim=-1)
         else:
             if noise is None:
-                noise = make_noise(self.raw.shape[:-1], generator, self.raw)
+                raise ValueError("only a temperature of 0 samples without noise")
             component = _choose(temperature.of_components(self.logits), noise[..., 0])
             pen = _choose(temperature.of_pen(self.pen), noise[..., 1])
         offset, std, tilt = self._gaussian(component)
@@ -159,13 +160,6 @@ class PenMove:
         soft = F.softmax((self.pen + gumbel[..., components:]) / temperature, dim=-1)
         hard = F.one_hot(soft.argmax(dim=-1), 3).to(soft.dtype)
         return torch.cat([offset, hard - soft.detach() + soft], dim=-1)
-
-
-def make_noise(shape: torch.Size, generator: torch.Generator | None, like: Tensor) -> Tensor:
-    """(…, NOISE): two uniforms and two normals a sample."""
-    uniform = torch.rand(*shape, 2, generator=generator)
-    normal = torch.randn(*shape, 2, generator=generator)
-    return torch.cat([uniform, normal], dim=-1).to(like)
 
 
 def _bounded_tilt(tilt: Tensor) -> Tensor:

@@ -87,8 +87,9 @@ def _halving(sizes: tuple[int, ...]) -> list[nn.Module]:
 class PicturePainter(nn.Module):
     """Code -> logits of a picture: a linear layer, then transposed convolutions, each doubling the side."""
 
-    def __init__(self, code: int, side: int, channels: tuple[int, ...] = tuple(reversed(SONG))) -> None:
+    def __init__(self, code: int, side: int) -> None:
         super().__init__()
+        channels = SONG[::-1]
         if side % 2 ** len(channels):
             raise ValueError(f"a picture of {side} pixels cannot be halved {len(channels)} times")
         self.side = side

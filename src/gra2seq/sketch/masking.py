@@ -21,7 +21,7 @@ from gra2seq.sketch.centres import NODES, centre_points
 from gra2seq.sketch.damage import Damage, Drawable, checked_drawables, lose, name_of, own_number
 from gra2seq.sketch.lattice import VIEW, visible_points
 from gra2seq.sketch.patches import on_canvas, window
-from gra2seq.sketch.region import Box, Region
+from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write
 
@@ -30,13 +30,13 @@ MASKED_SIDE = 0.4  # side of what a masked patch loses, of the longer side of th
 APPROACHES = {"a": "wipe-then-crop", "b": "crop-by-turns", "c": "drop-points", "d": "wipe-then-lattice"}
 
 
-def mask(sketch: Sketch, noise: NDArray[np.floating], probability: float, frame: Box | None = None) -> Damage:
+def mask(sketch: Sketch, noise: NDArray[np.floating], probability: float) -> Damage:
     """The paper's masks, approach (a): of the first patch centres along the whole drawing, those whose number in
     `noise` lies below the probability lose their patch, a square of 0.4 of the longer side.
 
     The surviving centres are part of the protocol and are given to the model; nothing else of the hidden strokes is.
     """
-    frame = sketch.box if frame is None else frame
+    frame = sketch.box
     every = centre_points(sketch).astype(np.float64)
     first = min(len(every), NODES, len(noise))
     masked = np.zeros(len(every), bool)
