@@ -23,7 +23,8 @@ from gra2seq.folder import load
 from gra2seq.models.model_files import CONFIG, LAST, WEIGHTS, read_progress
 from gra2seq.models.registry import trained_size
 from gra2seq.training import manifest
-from gra2seq.training.loop import Stopped, read_metrics, train
+from gra2seq.training.logs import read_metrics
+from gra2seq.training.loop import Stopped, train
 from gra2seq.training.perceptual_reader import NO_READER, TRAINED
 from gra2seq.training.side_by_side import Planned, side_by_side, why_failed
 

@@ -25,7 +25,7 @@ from gra2seq.models.model_files import WEIGHTS
 from gra2seq.sketch.render import Picture
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write, readable_os_errors
-from gra2seq.training.loop import read_metrics
+from gra2seq.training.logs import read_metrics
 
 TABLES = "comparison"  # name of the files with the figures
 WALL, CURVES = "healed", "curves"  # and of the pictures

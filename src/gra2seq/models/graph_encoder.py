@@ -30,8 +30,8 @@ class Graph:
         """What is worth watching in training: size and likeness of the patches' vectors v."""
         valid = self.nodes.valid
         similarity = cosine(self.nodes.features.detach())
-        alone = torch.eye(valid.shape[1], dtype=torch.bool, device=valid.device)
-        pairs = valid.unsqueeze(-1) & valid.unsqueeze(-2) & ~alone
+        itself = torch.eye(valid.shape[1], dtype=torch.bool, device=valid.device)
+        pairs = valid.unsqueeze(-1) & valid.unsqueeze(-2) & ~itself
         norm = torch.linalg.vector_norm(self.nodes.features.detach(), dim=-1)
         return {
             "norm": _mean(norm, valid),
@@ -68,25 +68,32 @@ class GraphEncoder(nn.Module):
     def forward(self, patches: PatchInput, link: Link | None = None) -> Graph:
         """`link` replaces the model's own link rule for this call."""
         link = link or self.link
+
+        # patches and the whole view, which comes first, to vectors; those that are absent stay 0
         batch_size, count = patches.valid.shape
-        seen = self.embed(patches.blocks)  # (n, D) only the views that are there
+        seen = self.embed(patches.blocks)  # (n, D)
         table = seen.new_zeros(batch_size * (1 + count), seen.shape[-1])
         v = table.index_copy(0, patches.places, seen).reshape(batch_size, 1 + count, -1)  # (B, 1 + N, D)
+
+        # links between the patches, from the vectors as they are
         nodes = Nodes(v[:, 1:], patches.valid, patches.centres, patches.uniform)
-        adjacency = link(nodes)
-        real = torch.cat([patches.valid.new_ones(batch_size, 1), patches.valid], dim=1)
+        adjacency = link(nodes)  # (B, N, N)
+
+        # messages along the links
+        real = torch.cat([patches.valid.new_ones(batch_size, 1), patches.valid], dim=1)  # (B, 1 + N)
         x, links = self.norm(torch.relu(v), real), adjacency
         added = self._added(x, links, patches)
         for exchange in self.before:
-            x = exchange(x, real, self._whole(links, patches), added)
+            x = exchange(x, real, self._with_whole_view(links, patches), added)
             links, added = link(replace(nodes, features=x[:, 1:])), None  # positions are in the features by now
-        return Graph(nodes, adjacency, self.mix(x, self._whole(links, patches), added))
+        feature = self.mix(x, self._with_whole_view(links, patches), added)  # (B, D)
+        return Graph(nodes, adjacency, feature)
 
     def figures(self, graph: Graph, patches: PatchInput) -> dict[str, Tensor]:
         """What is worth watching; in validation also the silent filters of each layer."""
         return graph.figures() | ({} if self.training else self.embed.silent_filters(patches.blocks))
 
-    def _whole(self, adjacency: Tensor, patches: PatchInput) -> Tensor:
+    def _with_whole_view(self, adjacency: Tensor, patches: PatchInput) -> Tensor:
         """Eq. 3 and 4: with the whole view, normalised."""
         return self.normalise(with_whole_view(adjacency, patches.valid, self.corner))
 
@@ -94,7 +101,7 @@ class GraphEncoder(nn.Module):
         """(B, 1 + N, D) what joins the messages of each node: absolute and relative positions."""
         parts = [] if self.position is None else [self.position(patches.centres, patches.valid)]
         if self.relative is not None:
-            parts.append(self.relative(x, self._whole(adjacency, patches)))
+            parts.append(self.relative(x, self._with_whole_view(adjacency, patches)))
         return torch.stack(parts).sum(dim=0) if parts else None
 
 

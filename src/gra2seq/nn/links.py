@@ -45,9 +45,9 @@ def nearest(closeness: Tensor, valid: Tensor, weight: Tensor, shares: Sequence[f
 
     Of equally close nodes the earlier drawn one is chosen. A node with fewer valid others has fewer edges.
     """
-    alone = torch.eye(valid.shape[-1], dtype=torch.bool, device=valid.device)
-    open_ = valid.unsqueeze(-1) & valid.unsqueeze(-2) & ~alone  # (B, N, N) pairs that may be linked
-    adjacency = SELF * (alone & valid.unsqueeze(-1)).to(weight.dtype)
+    itself = torch.eye(valid.shape[-1], dtype=torch.bool, device=valid.device)
+    open_ = valid.unsqueeze(-1) & valid.unsqueeze(-2) & ~itself  # (B, N, N) pairs that may be linked
+    adjacency = SELF * (itself & valid.unsqueeze(-1)).to(weight.dtype)
     for share in shares:
         rank = closeness.detach().masked_fill(~open_, -torch.inf)
         chosen = torch.zeros_like(open_).scatter_(-1, rank.argmax(dim=-1, keepdim=True), True) & open_
