@@ -295,7 +295,7 @@ def test_dense_drawings_are_simplified_by_the_moves_that_were_learnt():
     assert whole.targets.rows.shape[1] == len(dense.visible) + 1, "sketches of training stay as they are"
 
 
-def test_simplification_depends_on_what_is_visible_alone():
+def test_simplification_depends_only_on_what_is_visible():
     points, lengths = resample(SKETCHES[0].points, SKETCHES[0].lengths, spacing=max(SKETCHES[0].box[2:]) / 255)
     dense = Sketch(points, lengths)
     left, top, width, height = dense.box

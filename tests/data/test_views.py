@@ -36,7 +36,7 @@ def test_the_whole_view_and_the_patches_are_cut_from_the_same_canvas():
         assert (view == pixels[y - 128 : y + 128, x - 128 : x + 128]).all()
 
 
-def test_centres_may_be_spread_over_the_whole_way():
+def test_centres_may_be_spread_along_all_strokes():
     every = cut(Damage.none(ZIGZAG), nodes=100)[1]
     spread, first = (cut(Damage.none(ZIGZAG), spread=spread)[1] for spread in (True, False))
     assert len(every) == 51

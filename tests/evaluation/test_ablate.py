@@ -205,7 +205,7 @@ def test_last_variant_of_another_budget_is_refused_before_the_first_is_trained(t
 
 
 @pytest.mark.slow
-def test_variants_trained_at_once_equal_those_trained_alone(ablated, tmp_path):
+def test_variants_trained_at_once_equal_those_trained_one_by_one(ablated, tmp_path):
     _, found, _, _ = ablated
     at_once = ablate(config(tmp_path), Terms(masks=[0.0]), jobs=2)
     alone = {row["model"]: row for row in found.rows if (row["mask"], row["seed"], row["train_seed"]) == (0.0, 0, 0)}

@@ -229,7 +229,7 @@ def test_guided_drawings_lie_nearer_to_the_visible_ink(name):
 
     free, guided = off(candidates=1), off(candidates=8)
     assert guided.mean() < 0.9 * free.mean()
-    assert (off() == free).all(), "the model's own way is to draw from the code alone"
+    assert (off() == free).all(), "the model's own way is to draw from the code only"
     other = model.with_drawing(replace(model.drawing, candidates=8))
     assert (off(other) == guided).all()
     assert off(other, best_of=4).mean() < guided.mean(), "several drawings, each of them guided"

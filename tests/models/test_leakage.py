@@ -220,7 +220,7 @@ def _visible(points, region):
 
 @settings(deadline=None, max_examples=25)
 @given(st.data())
-def test_views_depend_on_visible_strokes_region_and_frame_alone(data):
+def test_views_depend_only_on_visible_strokes_region_and_frame(data):
     """Of any region: the same without the hidden strokes, and with other hidden strokes."""
     sketch = SKETCHES[data.draw(st.integers(0, 5))]
     region = data.draw(regions(sketch))

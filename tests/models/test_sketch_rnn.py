@@ -22,7 +22,7 @@ def test_kl_against_torch():
     assert torch.allclose(standard_kl(mean, log_variance), torch.distributions.kl_divergence(one, other).mean())
 
 
-def test_the_kl_weight_starts_at_one_hundredth_and_is_whole_in_use():
+def test_the_kl_weight_starts_at_one_hundredth_and_is_1_in_use():
     """Magenta's release: weight 0.5, of which 1 - 0.98 x 0.99995^step counts at first."""
     kl = KL().train()
     mean, log_variance = torch.full((2, 3), 2.0), torch.zeros(2, 3)

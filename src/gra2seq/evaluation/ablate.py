@@ -38,7 +38,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no clustering": {"clusters": 0},
 }
 PAPER_NAMES = {FULL: "SP-gra2seq", "random links": RANDOM_LINKS, "no clustering": NO_CLUSTERS}  # in Tables 3 and 4
-LINKS = (FULL, "random links")  # the pair that tells what synonymous links bring
+LINKS = (FULL, "random links")  # the pair that shows what synonymous links bring
 SYSTEM = "sp-gra2seq"
 NAME = "ablation"  # of the files with what was found
 COMPARED = {"rec": "Rec", "ret_1": "Ret@1"}  # hits that are compared sketch by sketch

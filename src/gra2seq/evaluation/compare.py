@@ -41,7 +41,7 @@ class Compared:
     seconds: float = 0.0  # of training, with validations and galleries
     sketches: int = 0  # seen in training
     judged_at: int = 0  # sketches seen by the weights that are judged: the best on the validation split
-    rate: float | None = None  # sketches a second in training; None after too few steps to tell
+    rate: float | None = None  # sketches a second in training; None after too few steps to measure it
     threads: str = ""  # that computed, "all" where there was one for each core
     reader: str = ""  # of sketch-healer-2: whose stroke encoder it reads with, or "random"
     jobs: int = 1  # trainings at once: time and rate are then those of a share of the cores

@@ -17,12 +17,12 @@ from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 
 GUIDED: dict[str, Any] = {"best_of": 3, "good_enough": 0.015, "candidates": 4}  # chosen on the validation split
-ALONE: dict[str, Any] = {"best_of": 1, "nearest_by": "code", "good_enough": 0.0, "candidates": 1}
+CODE_ONLY: dict[str, Any] = {"best_of": 1, "nearest_by": "code", "good_enough": 0.0, "candidates": 1}
 DRAWING = ("code", "guided", "infill")  # what a drawing may see beside its code
 
 
 def drawing_mode(drawing: DrawingConfig, mode: str) -> DrawingConfig:
-    """How drawings are made: from the `code` alone, `guided` by the visible ink, or by `infill` decoding.
+    """How drawings are made: from the `code` only, `guided` by the visible ink, or by `infill` decoding.
 
     Of several drawings from the code the one whose own code is nearest is kept: no ink is looked at. Infill keeps the
     visible lines; drawings without damage are then guided.
@@ -30,7 +30,7 @@ def drawing_mode(drawing: DrawingConfig, mode: str) -> DrawingConfig:
     if mode not in DRAWING:
         raise UserError(f"--draw {mode!r} is not one of {', '.join(DRAWING)}")
     if mode == "code":
-        return replace(drawing, **ALONE, keep_lines=False, infill=0)
+        return replace(drawing, **CODE_ONLY, keep_lines=False, infill=0)
     drawing = replace(drawing, nearest_by="ink")
     guided = drawing if drawing.guided else replace(drawing, **GUIDED)
     if mode == "infill":
@@ -44,10 +44,10 @@ def used_drawing(drawing: DrawingConfig, kind: DamageKind) -> DrawingConfig:
     Infill decoding neither guides nor compares whole drawings, and an intact drawing has nothing to keep or fill in.
     """
     if kind.complete:
-        return replace(drawing, **ALONE, keep_lines=True, infill=1, repair=False)
+        return replace(drawing, **CODE_ONLY, keep_lines=True, infill=1, repair=False)
     if not kind:
         return replace(drawing, keep_lines=False, infill=0, repair=False)
-    return replace(drawing, **ALONE, keep_lines=True) if drawing.infill else drawing
+    return replace(drawing, **CODE_ONLY, keep_lines=True) if drawing.infill else drawing
 
 
 def predicts_ink(drawing: DrawingConfig, kind: DamageKind) -> bool:

@@ -2,7 +2,7 @@
 
 A patch means the part with most ink in it. The synonym rate of a proximity is the share of its links (each patch's
 two neighbours) that join patches of the same part. Neighbours trivially share ink, so the rate is also taken among
-far pairs alone, whose patches overlap by less than a quarter. Chance is what random links are expected to give on
+far pairs only, whose patches overlap by less than a quarter. Chance is what random links are expected to give on
 the same sketches.
 """
 

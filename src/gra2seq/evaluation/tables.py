@@ -45,7 +45,7 @@ REGION = {
 COLUMNS = (*SETTING[:6], *SEEDS, *SETTING[6:], *MEASURES)
 BY_CATEGORY = "rec_by_category"
 WAYS = {  # redrawing.DRAWING, in words
-    "code": "drawn from the code alone",
+    "code": "drawn from the code only",
     "guided": "guided by the visible ink",
     "infill": "the visible strokes given, the lost region sampled",
 }

@@ -1,4 +1,4 @@
-"""SketchLattice (Qi et al., ICCV 2021): a graph of the lattice points that meet ink, known by their places alone."""
+"""SketchLattice (Qi et al., ICCV 2021): a graph of the lattice points that meet ink, known by their places only."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def to_heal(
     """The damage of each sketch, given by `holes` or detected, and which of them are intact: nothing to heal.
 
     Damage is taken as it is. Where lines are not kept, sketches without holes are drawn anew too. `masks`, a
-    probability and a seed, are the paper's: they say alone what is lost, in the frame of the whole drawing.
+    probability and a seed, are the paper's: nothing else says what is lost, in the frame of the whole drawing.
     """
     if masks[0]:
         if frame is not None or (len(holes) and not isinstance(holes, str)):

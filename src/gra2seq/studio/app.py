@@ -223,7 +223,7 @@ async def _stream(drawings: AsyncIterator[Drawn]) -> Response:
             async for drawing in drawings:
                 yield _line(asdict(drawing))
             yield _line({"done": True, "seconds": round(time.perf_counter() - began, 3)})
-        except Exception as error:  # the status is sent already: the last line tells of it
+        except Exception as error:  # the status is sent already: the last line says so
             yield _line(error_line(error))
 
     return StreamingResponse(lines(), media_type=NDJSON)
