@@ -164,23 +164,3 @@ def test_codes_with_nan_or_infinity_are_refused(bad, where):
     pair = (spoilt, good) if where == "query" else (good, spoilt)
     with pytest.raises(UserError, match=rf"1 of 5 {where} codes .* number 3.*earlier checkpoint"):
         ranks(*pair)
-
-
-@pytest.mark.parametrize(
-    ("queries", "gallery", "targets", "message"),
-    [
-        (codes(5, 4, 0), codes(5, 3, 0), None, "same model"),
-        (codes(5, 4, 0), codes(6, 4, 0), None, "which belongs to which"),
-        (codes(1, 4, 0), codes(1, 4, 0), None, "gallery of 1"),
-        (np.empty((0, 4)), np.empty((0, 4)), None, "gallery of 0"),
-        (codes(2, 4, 0), codes(5, 4, 0), [0, 5], "between 0 and 4"),
-        (codes(2, 4, 0), codes(5, 4, 0), [0, -1], "between 0 and 4"),
-        (codes(2, 4, 0), codes(5, 4, 0), [0], "2 whole numbers"),
-        (codes(2, 4, 0), codes(5, 4, 0), [0.0, 1.0], "whole numbers"),
-        (codes(2, 4, 0)[0], codes(5, 4, 0), None, "shape"),
-        (np.array([["a", "b"]] * 3), codes(3, 2, 0), None, "must be numbers"),
-    ],
-)
-def test_codes_and_targets_that_do_not_fit_are_refused(queries, gallery, targets, message):
-    with pytest.raises(UserError, match=message):
-        ranks(queries, gallery, targets)

@@ -45,8 +45,6 @@ def ranks(
     queries that have lost their target.
     """
     search = _Search.of(_codes(queries, "query"), _codes(gallery, "gallery"), targets)
-    if block < 1 or (most is not None and most < 1):
-        raise UserError(f"block={block} and most={most} must be at least 1")
     limit = int(search.times.sum()) if most is None else most
     count = np.full(len(search.queries), -1, np.int64)  # the target finds itself
     active = np.arange(len(count))
@@ -111,14 +109,7 @@ class _Search:
 
     @staticmethod
     def of(queries: Doubles, gallery: Doubles, targets: ArrayLike | None) -> _Search:
-        if queries.shape[1] != gallery.shape[1]:
-            raise UserError(
-                f"queries have {queries.shape[1]} numbers a code, the gallery {gallery.shape[1]}: "
-                "encode both with the same model"
-            )
-        if len(gallery) < 2:
-            raise UserError(f"a gallery of {len(gallery)} sketches has nothing to be confused with: give 2 or more")
-        target = _targets(targets, len(queries), len(gallery))
+        target = np.arange(len(queries)) if targets is None else np.asarray(targets)
         # Powers of two change no digit, and keep squares far from overflow.
         largest = max(float(np.abs(gallery).max(initial=0)), float(np.abs(queries).max(initial=0)))
         shift = -math.frexp(largest)[1]
@@ -257,10 +248,7 @@ class _Search:
 
 
 def _codes(codes: ArrayLike, who: str) -> Doubles:
-    array = np.asarray(codes)
-    if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
-        raise UserError(f"{who} codes must be numbers of shape (n, code), got {array.dtype} of shape {array.shape}")
-    array = array.astype(np.float64) + 0.0  # no -0
+    array: Doubles = np.asarray(codes, np.float64) + 0.0  # no -0
     wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if len(wrong):
         raise UserError(
@@ -268,19 +256,6 @@ def _codes(codes: ArrayLike, who: str) -> Doubles:
             "the model has diverged; take an earlier checkpoint or train again with a lower learning rate"
         )
     return array
-
-
-def _targets(targets: ArrayLike | None, queries: int, gallery: int) -> Ints:
-    if targets is None:
-        if queries != gallery:
-            raise UserError(f"{queries} queries for a gallery of {gallery}: say with `targets` which belongs to which")
-        return np.arange(queries)
-    target = np.asarray(targets)
-    if target.shape != (queries,) or (target.dtype.kind not in "iu" and queries):
-        raise UserError(f"targets must be {queries} whole numbers, got {target.dtype} of shape {target.shape}")
-    if queries and not (target.min() >= 0 and target.max() < gallery):
-        raise UserError(f"targets must lie between 0 and {gallery - 1}")
-    return target.astype(np.int64)
 
 
 def _distinct(gallery: Doubles) -> tuple[Doubles, Ints]:
