@@ -16,8 +16,9 @@ from gra2seq.models.registry import preparation_of
 from gra2seq.sketch.damage import Damage, lose
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.simplify import resample
-from gra2seq.sketch.strokes import DOWN, END, UP, Sketch, from_stroke5, to_stroke5
+from gra2seq.sketch.strokes import DOWN, END, UP, Sketch, from_stroke5
 from options_by_name import tiny
+from stroke5 import to_stroke5
 
 SKETCHES = list(doodles(60, seed=9))
 PREPARATION = preparation_of(tiny(jitter=0.5), scale=30.0)

@@ -15,7 +15,8 @@ from gra2seq.drawing.sampler import first_row, sample_noise
 from gra2seq.folder import PACKAGE_FOLDER
 from gra2seq.model import Model
 from gra2seq.nn.temperature import Temperature
-from gra2seq.sketch.strokes import BOX, DOWN, Sketch, to_stroke5
+from gra2seq.sketch.strokes import BOX, DOWN, Sketch
+from stroke5 import to_stroke5
 
 RECORDED = Path(__file__).with_name("package_model.npz")
 ENCODED, DRAWN = 200, 50  # doodles
