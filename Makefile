@@ -55,7 +55,7 @@ check: install  ## style, types, the import rule, no duplicates, and that the do
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pylint --disable=all --enable=duplicate-code src/gra2seq
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 wheel: install  ## the package, in dist
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

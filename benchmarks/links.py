@@ -18,8 +18,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from gra2seq.nn.adjacency import symmetric, with_whole_view
 from gra2seq.nn.graph_conv import GraphConv
-from gra2seq.nn.links import LINKS, Nodes, symmetric, with_whole_view
+from gra2seq.nn.links import LINKS, Nodes
 from gra2seq.nn.masked_batch_norm import BatchNorm
 
 DIM = 64  # of a node's vector

@@ -224,8 +224,8 @@ def guessing(model_folder: str, gallery_source: str, split: str, count: int) -> 
     """
     from gra2seq.data.datasets import open_dataset
     from gra2seq.folder import load
-    from gra2seq.studio.gallery import MAX_DRAWINGS
-    from gra2seq.studio.guess import Guess, Guesser
+    from gra2seq.studio.guess_name import Guess, Guesser
+    from gra2seq.studio.known_drawings import MAX_DRAWINGS
     from gra2seq.studio.signs import signs_of
 
     model, dataset = load(model_folder or None), open_dataset(gallery_source)

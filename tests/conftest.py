@@ -10,6 +10,8 @@ import torch
 from hypothesis import settings
 
 from gra2seq.cli import main
+from gra2seq.data.doodles import doodle
+from gra2seq.formats.files import write
 from gra2seq.training.loop import train
 from options_by_name import quick
 
@@ -54,6 +56,14 @@ def _devices():
 def device(request):
     """Every device of this machine in turn: cpu, and cuda or mps where there is one."""
     return request.param
+
+
+@pytest.fixture
+def cat(tmp_path):
+    """A file with one drawing by rule."""
+    path = tmp_path / "cat.ndjson"
+    write(path, [("", doodle("cat", 1))])
+    return path
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import torch
 
-from gra2seq.nn.mixture import PenMove
+from gra2seq.nn.pen_move import PenMove
 
 
 def pen_move(logits, mean, log_std, tilt, pen):

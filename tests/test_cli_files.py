@@ -17,7 +17,7 @@ DRAWING = {"word": "cat", "drawing": [[[0, 1], [0, 1]]]}
 
 
 @pytest.fixture
-def told(call):
+def call_flat(call):
     """`call`, with what it says on one line, however wide the terminal is."""
 
     def run(*words):
@@ -40,7 +40,7 @@ LOST = ("--hole", "0,0,1,1")
 
 
 @pytest.mark.usefixtures("no_model")
-def test_what_cannot_be_written_is_said_before_it_is_drawn(told, tmp_path):
+def test_what_cannot_be_written_is_said_before_it_is_drawn(call_flat, tmp_path):
     many, odd = lines(tmp_path / "many.ndjson", *[DRAWING] * 334), {**DRAWING, "split": "holdout"}
     held = lines(tmp_path / "held.ndjson", DRAWING, odd)
     (tmp_path / "d").mkdir()
@@ -57,37 +57,37 @@ def test_what_cannot_be_written_is_said_before_it_is_drawn(told, tmp_path):
         (["heal", held, *LOST, "-o", tmp_path / "held.ndjson" / "y.svg"], "cannot be written"),
     ]
     for words, expected in cases:
-        code, _, err = told(*words)
+        code, _, err = call_flat(*words)
         assert code == 2, words
         assert expected in err
     assert files_in(tmp_path) == before
 
 
-def test_odd_words_are_counted_and_shown(told, tmp_path):
+def test_odd_words_are_counted_and_shown(call_flat, tmp_path):
     words = ["a\ud800", "two\nlines", "日本", "\x1b[31mred"]
     source = lines(tmp_path / "a.ndjson", *({**DRAWING, "word": word} for word in words))
-    code, out, err = told("data", "info", source, "--sheet", tmp_path / "sheet.PNG")
+    code, out, err = call_flat("data", "info", source, "--sheet", tmp_path / "sheet.PNG")
     assert (code, err) == (0, "")
     assert all(word in out for word in ("a�", "two lines", "日本", "�[31mred"))
     out.encode()
     assert (tmp_path / "sheet.PNG").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_sheet_is_a_png_in_a_place_for_files(told, tmp_path):
+def test_a_sheet_is_a_png_in_a_place_for_files(call_flat, tmp_path):
     nowhere = tmp_path / "nowhere.ndjson"  # what is wrong with the sheet is said before anything is read
     (tmp_path / "folder.png").mkdir()
     for name, expected in (("s.jpg", "s.jpg: the sheet is a PNG"), ("folder.png", "is a folder"), ("s", "end in .png")):
-        code, _, err = told("data", "info", nowhere, "--sheet", tmp_path / name)
+        code, _, err = call_flat("data", "info", nowhere, "--sheet", tmp_path / name)
         assert code == 2
         assert expected in err
     assert files_in(tmp_path) == ["folder.png"]
 
 
 @pytest.mark.parametrize("name", ["x.ndjson", "x.ndjson.gz", "x.npz", "x.json", "x.svg", "x.png"])
-def test_no_drawing_replaces_no_file(told, tmp_path, name):
+def test_no_drawing_replaces_no_file(call_flat, tmp_path, name):
     (tmp_path / "blank.ndjson").write_text("\n\n")
     (tmp_path / name).write_text("what was here")
-    code, _, err = told("data", "convert", tmp_path / "blank.ndjson", "-o", tmp_path / name)
+    code, _, err = call_flat("data", "convert", tmp_path / "blank.ndjson", "-o", tmp_path / name)
     assert code == 2
     assert f"{name} is not written: there is no drawing to put into it" in err
     assert (tmp_path / name).read_text() == "what was here"
@@ -101,9 +101,9 @@ def test_nor_do_drawings_of_another_split(tmp_path):
     assert len(read(tmp_path / "b.ndjson")) == 1
 
 
-def test_a_conversion_to_nowhere_reads_nothing(told, tmp_path):
+def test_a_conversion_to_nowhere_reads_nothing(call_flat, tmp_path):
     (tmp_path / "x.npz").mkdir()
-    code, _, err = told("data", "convert", tmp_path / "nowhere.ndjson", "-o", tmp_path / "x.npz")
+    code, _, err = call_flat("data", "convert", tmp_path / "nowhere.ndjson", "-o", tmp_path / "x.npz")
     assert code == 2
     assert "x.npz is a folder" in err
 
@@ -123,29 +123,29 @@ def test_several_sources_are_named_together(tmp_path):
     assert open_dataset(str(paths[0]), cache=cache).name == "cat", "one source as before"
 
 
-def test_evaluations_of_other_data_lie_side_by_side(told, tmp_path, tiny_run):
+def test_evaluations_of_other_data_lie_side_by_side(call_flat, tmp_path, tiny_run):
     paths = {name: tmp_path / f"{name}.ndjson" for name in ("cat", "bus", "fish")}
     for name, path in paths.items():
         write(path, [("test", sketch) for sketch in doodles(2, categories=(name,))])
     for other in ("bus", "fish"):
-        code, _, err = told(
+        code, _, err = call_flat(
             "evaluate", tiny_run, "--mask", 0, "--data", paths["cat"], paths[other], "-o", tmp_path / "e"
         )
         assert code == 0, err
     assert {"cat+bus-test.json", "cat+fish-test.json"} <= set(files_in(tmp_path / "e"))
 
 
-def test_control_characters_of_a_file_name_are_escaped(told, tmp_path):
-    code, _, err = told("data", "info", tmp_path / "\x1b[31mred\u202e.ndjson")
+def test_control_characters_of_a_file_name_are_escaped(call_flat, tmp_path):
+    code, _, err = call_flat("data", "info", tmp_path / "\x1b[31mred\u202e.ndjson")
     assert code == 2
     assert r"\x1b[31mred\u202e.ndjson does not exist" in err
     assert "\x1b" not in err
 
 
-def test_hidden_files_in_a_folder_are_not_read(told, tmp_path):
+def test_hidden_files_in_a_folder_are_not_read(call_flat, tmp_path):
     lines(tmp_path / "cat.ndjson", DRAWING)
     lines(tmp_path / ".cat.x8k2.ndjson", DRAWING)  # left over from a write that was killed
-    code, out, err = told("data", "info", tmp_path, "--json")
+    code, out, err = call_flat("data", "info", tmp_path, "--json")
     assert (code, err) == (0, "")
     assert list(json.loads(out)["files"]) == [str(tmp_path / "cat.ndjson")]
 

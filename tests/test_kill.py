@@ -18,7 +18,7 @@ from gra2seq.data.store_writer import write_store
 from gra2seq.formats.files import read, write
 from gra2seq.formats.record import Record
 from gra2seq.system.tensor_files import read_tensors
-from gra2seq.training.loop import read_metrics
+from gra2seq.training.logs import read_metrics
 from options_by_name import QUICK, by_section
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]

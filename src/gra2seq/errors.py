@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 MAX_MESSAGE = 300  # characters of an error; a longer one is cut in the middle, because the remedy stands at its end
+MAX_NAMES = 20  # known names in an error
 JOINERS = "\u200c\u200d"  # of letters in some scripts, and of emoji
 
 
@@ -57,5 +58,6 @@ def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape").decode()
 
 
-def _shortened(names: Sequence[str], most: int = 20) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _shortened(names: Sequence[str]) -> str:
+    more = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

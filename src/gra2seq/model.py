@@ -78,7 +78,7 @@ class Model:
         frame: Frames | None = None,
         repair: bool | None = None,
     ) -> Floats:
-        """Codes (N, code), or (code,) of a single sketch: to rounding the same alone and in a list.
+        """Codes (N, code), or (code,) of a single sketch: to rounding the same for one sketch and in a list.
 
         `holes` are lost regions (x, y, width, height) in the drawing's units, a list for all sketches or one for each;
         `frame` is the box of the undamaged drawing, if it is known. The code depends on the visible strokes only.

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from gra2seq.data.batch_order import Schedule, Share, Steps
 from gra2seq.data.batches import generator, prepare, prepare_training
 from gra2seq.data.doodles import doodles
-from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.data.training_damage import DamageSpec
 from gra2seq.data.views import decoder_units, stroke_rows
 from gra2seq.errors import UserError
@@ -16,8 +16,9 @@ from gra2seq.models.registry import preparation_of
 from gra2seq.sketch.damage import Damage, lose
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.simplify import resample
-from gra2seq.sketch.strokes import DOWN, END, UP, Sketch, from_stroke5, to_stroke5
+from gra2seq.sketch.strokes import DOWN, END, UP, Sketch, from_stroke5
 from options_by_name import tiny
+from stroke5 import to_stroke5
 
 SKETCHES = list(doodles(60, seed=9))
 PREPARATION = preparation_of(tiny(jitter=0.5), scale=30.0)
@@ -295,7 +296,7 @@ def test_dense_drawings_are_simplified_by_the_moves_that_were_learnt():
     assert whole.targets.rows.shape[1] == len(dense.visible) + 1, "sketches of training stay as they are"
 
 
-def test_simplification_depends_on_what_is_visible_alone():
+def test_simplification_depends_only_on_what_is_visible():
     points, lengths = resample(SKETCHES[0].points, SKETCHES[0].lengths, spacing=max(SKETCHES[0].box[2:]) / 255)
     dense = Sketch(points, lengths)
     left, top, width, height = dense.box

@@ -249,7 +249,7 @@ def test_what_a_user_may_do_wrong(tmp_path: Path, folder: Path, cache: Path) -> 
     refused("not a store", tmp_path / "nowhere.store")
     refused("no source", [])
     refused("holds no drawing file", tmp_path / "empty")
-    refused("opened alone", [store, folder])
+    refused("cannot be opened together", [store, folder])
     refused("did you mean cat", store, categories=["catt"])
     refused("did you mean pig", folder, categories=["cat", "pigs"])
     refused("did you mean giraffe", "doodles:10", categories=["girafe"])

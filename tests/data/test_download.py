@@ -187,7 +187,7 @@ def test_a_file_that_changed_meanwhile_begins_again(server: Server, tmp_path: Pa
     assert_whole(tmp_path)
 
 
-def test_a_part_that_was_whole_already(server: Server, tmp_path: Path) -> None:
+def test_a_part_that_was_complete_already(server: Server, tmp_path: Path) -> None:
     leave_part(tmp_path, CONTENT)
     fetch(server, tmp_path)
     assert_whole(tmp_path)

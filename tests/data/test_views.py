@@ -10,7 +10,8 @@ from gra2seq.data.views import LostView, PatchView, PictureView, Seen, StrokeVie
 from gra2seq.models.registry import preparation_of
 from gra2seq.sketch.canvas import Canvas, draw, grey_view, lost_view, whole_view
 from gra2seq.sketch.centres import centre_points
-from gra2seq.sketch.damage import Damage, lose, mask
+from gra2seq.sketch.damage import Damage, lose
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.patches import on_canvas
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import END, UP, Sketch
@@ -35,7 +36,7 @@ def test_the_whole_view_and_the_patches_are_cut_from_the_same_canvas():
         assert (view == pixels[y - 128 : y + 128, x - 128 : x + 128]).all()
 
 
-def test_centres_may_be_spread_over_the_whole_way():
+def test_centres_may_be_spread_along_all_strokes():
     every = cut(Damage.none(ZIGZAG), nodes=100)[1]
     spread, first = (cut(Damage.none(ZIGZAG), spread=spread)[1] for spread in (True, False))
     assert len(every) == 51

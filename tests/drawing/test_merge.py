@@ -8,7 +8,8 @@ import pytest
 from gra2seq.data.doodles import doodles
 from gra2seq.data.training_damage import band
 from gra2seq.drawing import merge
-from gra2seq.sketch.damage import lose, mask
+from gra2seq.sketch.damage import lose
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 

@@ -145,7 +145,7 @@ def test_first_row_is_the_start_of_a_sketch():
     assert first_row(2, torch.zeros(1)).tolist() == [[0, 0, 1, 0, 0]] * 2
 
 
-def test_noise_depends_on_seed_number_and_attempt_alone():
+def test_noise_depends_only_on_seed_number_and_attempt():
     numbers, attempts = np.array([7, 7, 9, 7]), np.array([0, 1, 0, 0])
     noise = sample_noise(3, numbers, attempts, max_rows=5, candidates=4)
     table = noise(torch.arange(4))

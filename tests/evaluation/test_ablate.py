@@ -11,15 +11,8 @@ import torch
 from gra2seq.config import parse_config
 from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
-from gra2seq.evaluation.ablate import (
-    FULL,
-    VARIANTS,
-    ablate,
-    as_json,
-    in_words,
-    paired_interval,
-    write_ablation,
-)
+from gra2seq.evaluation.ablate import FULL, VARIANTS, ablate, as_json, in_words, write_ablation
+from gra2seq.evaluation.bootstrap import paired_interval
 from gra2seq.evaluation.equal_terms import Display, OtherBudget
 from gra2seq.evaluation.protocol import Terms
 from gra2seq.folder import load, untrained
@@ -212,7 +205,7 @@ def test_last_variant_of_another_budget_is_refused_before_the_first_is_trained(t
 
 
 @pytest.mark.slow
-def test_variants_trained_at_once_equal_those_trained_alone(ablated, tmp_path):
+def test_variants_trained_at_once_equal_those_trained_one_by_one(ablated, tmp_path):
     _, found, _, _ = ablated
     at_once = ablate(config(tmp_path), Terms(masks=[0.0]), jobs=2)
     alone = {row["model"]: row for row in found.rows if (row["mask"], row["seed"], row["train_seed"]) == (0.0, 0, 0)}

@@ -18,13 +18,14 @@ from gra2seq.drawing.merge import keep_lines
 from gra2seq.errors import UserError
 from gra2seq.evaluation import judging, protocol
 from gra2seq.evaluation.damage_kinds import DamageKind
-from gra2seq.evaluation.galleries import write_galleries
+from gra2seq.evaluation.pictures import write_galleries
 from gra2seq.evaluation.protocol import Terms, evaluate, outcomes, stored_noise, write_tables
 from gra2seq.evaluation.redrawing import GUIDED, drawing_mode, redrawn
 from gra2seq.folder import untrained
 from gra2seq.healing.model_source import ModelSource
-from gra2seq.sketch.damage import lose, mask
+from gra2seq.sketch.damage import lose
 from gra2seq.sketch.distance import chamfer
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import BOX, Sketch
 
@@ -148,16 +149,15 @@ def test_hidden_strokes_do_not_change_what_is_drawn(data, model):
     assert (model.place(model.draw(model.encode([again]))[0], again).points == healed[0].points).all()
 
 
-@pytest.mark.parametrize("keep", [False, True])
-def test_drawing_modes(keep):
-    own = DrawingConfig(best_of=5, good_enough=0.1, candidates=2, temperature=0.3)
-    code = drawing_mode(own, "code", keep)
-    assert (code.best_of, code.candidates, code.good_enough, code.keep_lines) == (1, 1, 0.0, keep)
+def test_drawing_modes():
+    own = DrawingConfig(keep_lines=True, best_of=5, good_enough=0.1, candidates=2, temperature=0.3)
+    code = drawing_mode(own, "code")
+    assert (code.best_of, code.candidates, code.good_enough, code.keep_lines) == (1, 1, 0.0, False)
     assert not code.guided
     several = replace(code, best_of=8)
     assert (several.guided, several.sees) == (False, "code"), "chosen by codes, not by the visible ink"
-    assert drawing_mode(own, "guided", keep) == replace(own, keep_lines=keep), "a model's own guided way stays"
-    usual = drawing_mode(DrawingConfig(), "guided", keep)
+    assert drawing_mode(own, "guided") == replace(own, keep_lines=False), "a model's own guided way stays"
+    usual = drawing_mode(DrawingConfig(), "guided")
     assert {name: getattr(usual, name) for name in GUIDED} == GUIDED
     with pytest.raises(UserError, match="not one of code, guided"):
         drawing_mode(own, "blind")

@@ -8,7 +8,7 @@ import statistics
 import pytest
 
 from gra2seq.errors import UserError
-from gra2seq.evaluation.paper import NO_CLUSTERS, PAPER, RANDOM_LINKS, paper_row
+from gra2seq.evaluation.published import NO_CLUSTERS, PAPER, RANDOM_LINKS, paper_row
 from gra2seq.evaluation.tables import FORMATS, beside_paper, summary, to_csv, to_json, to_latex, to_markdown
 
 
@@ -64,8 +64,8 @@ def test_ways_of_drawing_are_named_and_not_averaged():
     for words in (
         "guided by the visible ink, the best of 8 drawings each unless the first lies within 0.02 of the longer side",
         "guided by the visible ink, the best of 4 pen moves at every step",
-        "drawn from the code alone, the best of 8 drawings each by their own codes",
-        "drawn from the code alone, codes repaired",
+        "drawn from the code only, the best of 8 drawings each by their own codes",
+        "drawn from the code only, codes repaired",
         "guided by the visible ink, the best of 8 pen moves at every step, lost ink predicted",
         "visible lines kept, only the lost region is drawn",
     ):

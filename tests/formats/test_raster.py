@@ -113,7 +113,7 @@ def test_file_that_cannot_hold_its_pixels_is_refused():
 
 
 @pytest.mark.parametrize("size", [(10_000, 10_000), (60_000, 60_000), (2**31 - 1, 2**31 - 1)])
-def test_size_is_refused_from_the_header_alone(size):
+def test_size_is_refused_by_the_header(size):
     with pytest.raises(UserError, match="scale it down"):
         read_grey(png_header(*size))
 

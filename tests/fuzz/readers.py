@@ -31,7 +31,7 @@ from gra2seq.sketch.damage import damages_of
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.app import create_app
 from gra2seq.studio.engine import Engine
-from gra2seq.studio.gallery import Gallery
+from gra2seq.studio.known_drawings import Gallery
 from gra2seq.studio.signs import signs_of
 
 HOST = "127.0.0.1:8017"

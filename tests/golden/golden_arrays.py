@@ -14,7 +14,9 @@ from gra2seq.data.doodles import doodles
 from gra2seq.drawing.sampler import first_row, sample_noise
 from gra2seq.folder import PACKAGE_FOLDER
 from gra2seq.model import Model
-from gra2seq.sketch.strokes import BOX, DOWN, Sketch, to_stroke5
+from gra2seq.nn.temperature import Temperature
+from gra2seq.sketch.strokes import BOX, DOWN, Sketch
+from stroke5 import to_stroke5
 
 RECORDED = Path(__file__).with_name("package_model.npz")
 ENCODED, DRAWN = 200, 50  # doodles
@@ -75,19 +77,14 @@ def next_rows(model: Model, codes: np.ndarray[Any, Any], drawings: list[Sketch])
     most = model.config.preparation.max_points
     rows = torch.from_numpy(np.stack([to_stroke5(one, most + 1) for one in drawings])).float()
     rows[..., :DOWN] /= model.preparation.scale
+    linear = DRAWING.sigma_temperature == "linear"
+    temperature = Temperature(DRAWING.temperature, DRAWING.min_pen_temperature, linear)
     places = torch.arange(len(drawings))
     noise = sample_noise(DRAWING.seed, places.numpy(), np.zeros(len(drawings), np.int64), most, 1)(places)
     state, row, drawn = model.network.decoder.first_state(torch.from_numpy(codes)), first_row(len(drawings), rows), []
     for step in range(max(map(len, drawings))):
         move, state = model.network.decoder.step(row, state)
-        drawn.append(
-            move.sample(
-                DRAWING.temperature,
-                noise=noise[:, step, 0],
-                pen_temperature=DRAWING.min_pen_temperature,
-                linear_sigma=DRAWING.sigma_temperature == "linear",
-            )
-        )
+        drawn.append(move.sample(temperature, noise=noise[:, step, 0]))
         row = rows[:, step]
     return rows[:, : len(drawn)], torch.stack(drawn, dim=1)
 

@@ -146,10 +146,10 @@ def test_workers_end_when_the_caller_leaves_early(tiny_run):
 def test_one_that_cannot_be_started_ends_the_others(tiny_run, monkeypatch):
     started = []
 
-    def start(*told):
+    def start(*arguments):
         if started:
             raise BlockingIOError("no more processes")
-        started.append(processes.start_worker(*told))
+        started.append(processes.start_worker(*arguments))
         return started[0]
 
     monkeypatch.setattr(parallel, "start_worker", start)

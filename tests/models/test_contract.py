@@ -16,8 +16,9 @@ from gra2seq.folder import untrained
 from gra2seq.models.model_files import load_weights, save_weights
 from gra2seq.models.registry import MODELS, build, preparation_of
 from gra2seq.sketch.centres import centre_points
-from gra2seq.sketch.damage import Damage, mask
+from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.distance import distance_to_visible
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.strokes import BOX, Sketch
 
 SKETCHES = list(doodles(8, seed=2))
@@ -228,7 +229,7 @@ def test_guided_drawings_lie_nearer_to_the_visible_ink(name):
 
     free, guided = off(candidates=1), off(candidates=8)
     assert guided.mean() < 0.9 * free.mean()
-    assert (off() == free).all(), "the model's own way is to draw from the code alone"
+    assert (off() == free).all(), "the model's own way is to draw from the code only"
     other = model.with_drawing(replace(model.drawing, candidates=8))
     assert (off(other) == guided).all()
     assert off(other, best_of=4).mean() < guided.mean(), "several drawings, each of them guided"

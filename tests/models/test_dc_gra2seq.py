@@ -10,6 +10,7 @@ from gra2seq.models.graph_encoder import RelativeEdges
 from gra2seq.models.registry import preparation_of
 from gra2seq.models.sp_gra2seq import SynonymEncoder
 from gra2seq.nn.links import nearest_cosine
+from gra2seq.nn.masked_batch_norm import EPSILON
 from gra2seq.nn.node_position import SinusoidPosition
 from gra2seq.sketch.canvas import draw
 from gra2seq.sketch.damage import Damage
@@ -78,7 +79,7 @@ def test_the_graph_written_out():
         messages = full @ x[sketch] + position + relative
         layers = torch.relu(graph.mix.second(torch.relu(graph.mix.first(messages))))
         summed = (messages + layers).sum(dim=0)
-        normal = (summed - graph.mix.norm.mean) / (graph.mix.norm.variance + graph.mix.norm.epsilon).sqrt()
+        normal = (summed - graph.mix.norm.mean) / (graph.mix.norm.variance + EPSILON).sqrt()
         assert torch.allclose(result.feature[sketch], torch.tanh(normal), atol=1e-4)
 
 

@@ -8,7 +8,8 @@ from systems import SKETCHES, batch_for, network_of, tiny, used_batch
 from gra2seq.data.views import PatchView
 from gra2seq.errors import UserError
 from gra2seq.models.registry import build, preparation_of
-from gra2seq.sketch.damage import lose, mask
+from gra2seq.sketch.damage import lose
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.region import Region
 
 

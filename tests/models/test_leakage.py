@@ -15,7 +15,8 @@ from gra2seq.errors import UserError
 from gra2seq.folder import untrained
 from gra2seq.models.registry import MODELS, preparation_of
 from gra2seq.sketch.centres import centre_points
-from gra2seq.sketch.damage import Damage, damages_of, lose, mask, missing_end
+from gra2seq.sketch.damage import Damage, damages_of, lose, missing_end
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.region import Region, pieces
 from gra2seq.sketch.simplify import resample
 from gra2seq.sketch.strokes import Sketch
@@ -219,7 +220,7 @@ def _visible(points, region):
 
 @settings(deadline=None, max_examples=25)
 @given(st.data())
-def test_views_depend_on_visible_strokes_region_and_frame_alone(data):
+def test_views_depend_only_on_visible_strokes_region_and_frame(data):
     """Of any region: the same without the hidden strokes, and with other hidden strokes."""
     sketch = SKETCHES[data.draw(st.integers(0, 5))]
     region = data.draw(regions(sketch))

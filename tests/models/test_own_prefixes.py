@@ -49,7 +49,7 @@ def test_the_points_are_those_that_the_decoder_samples():
         off = torch.zeros(count, 2)
         for t in range(count):
             move, state = network.decoder.step(targets.inputs[number, t : t + 1], state)
-            drawn = move.sample(1.0, noise=batch.prefix_draws[number, t : t + 1, 1:])[0, :2]
+            drawn = move.sample(noise=batch.prefix_draws[number, t : t + 1, 1:])[0, :2]
             apart = drawn - targets.rows[number, t, :2]
             if batch.prefix_draws[number, t, 0] > 0 and apart.norm() < FARTHEST_PREFIX and t < count - 1:
                 off[t] = apart

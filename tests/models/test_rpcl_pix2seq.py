@@ -8,7 +8,7 @@ from gra2seq.data.doodles import doodles
 from gra2seq.models.registry import build
 from gra2seq.models.rpcl_pix2seq import PICTURE_WEIGHT
 from gra2seq.models.sketch_model import sampled
-from gra2seq.nn import gaussian_mixture as mixture
+from gra2seq.nn import mixture_prior as mixture
 from gra2seq.nn.picture_cnn import pixels
 
 

@@ -18,7 +18,8 @@ from gra2seq.folder import pack
 from gra2seq.models.registry import preparation_of
 from gra2seq.models.sketch_a_net import SketchANet
 from gra2seq.sketch.damage import Damage
-from gra2seq.training.loop import read_metrics, train
+from gra2seq.training.logs import read_metrics
+from gra2seq.training.loop import train
 from options_by_name import config_of
 
 

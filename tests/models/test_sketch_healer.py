@@ -8,8 +8,9 @@ from systems import SKETCHES, batch_for, network_of, tiny, used_batch
 from gra2seq.data.batches import prepare_training
 from gra2seq.models.graph_encoder import SingleProduct
 from gra2seq.models.registry import preparation_of
+from gra2seq.nn.masked_batch_norm import EPSILON
 from gra2seq.sketch.canvas import draw, lost_on
-from gra2seq.sketch.damage import MASKED_SIDE, mask
+from gra2seq.sketch.masking import MASKED_SIDE, mask
 from options_by_name import config_of
 
 
@@ -40,7 +41,7 @@ def test_messages_are_one_product_with_the_unnormalised_adjacency(name):
             for j in range(count):
                 total = total + result.adjacency[sketch, i, j] * x[sketch, 1 + j]
         product = graph.mix.weight.weight @ total
-        normal = (product - graph.mix.norm.mean) / (graph.mix.norm.variance + graph.mix.norm.epsilon).sqrt()
+        normal = (product - graph.mix.norm.mean) / (graph.mix.norm.variance + EPSILON).sqrt()
         assert torch.allclose(result.feature[sketch], torch.tanh(normal), atol=1e-4)
 
 

@@ -9,8 +9,9 @@ from systems import SKETCHES, network_of, tiny, used_batch
 
 from gra2seq.models.registry import preparation_of
 from gra2seq.sketch.canvas import draw
-from gra2seq.sketch.damage import Damage, mask
+from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.lattice import lattice_centres
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.strokes import Sketch
 from options_by_name import config_of
 

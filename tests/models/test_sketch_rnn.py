@@ -8,7 +8,7 @@ from systems import SKETCHES, tiny
 from gra2seq.folder import untrained
 from gra2seq.models.codes import batches_of
 from gra2seq.models.sketch_rnn import KL, KL_FREE, KL_WEIGHT, MAX_ROWS
-from gra2seq.nn.gaussian import standard_kl
+from gra2seq.nn.kl import standard_kl
 from gra2seq.sketch.damage import Damage
 
 
@@ -22,7 +22,7 @@ def test_kl_against_torch():
     assert torch.allclose(standard_kl(mean, log_variance), torch.distributions.kl_divergence(one, other).mean())
 
 
-def test_the_kl_weight_starts_at_one_hundredth_and_is_whole_in_use():
+def test_the_kl_weight_starts_at_one_hundredth_and_is_1_in_use():
     """Magenta's release: weight 0.5, of which 1 - 0.98 x 0.99995^step counts at first."""
     kl = KL().train()
     mean, log_variance = torch.full((2, 3), 2.0), torch.zeros(2, 3)

@@ -14,9 +14,9 @@ from gra2seq.models.rpcl_pix2seq import KL_RATE as RPCL_KL_RATE
 from gra2seq.models.sketch_model import sampled
 from gra2seq.models.sketch_rnn import KL_FREE, KL_RATE, KL_WEIGHT
 from gra2seq.models.sketch_rnn import KL_LAG as RNN_KL_LAG
-from gra2seq.nn import gaussian_mixture as mixture
+from gra2seq.nn import mixture_prior as mixture
 from gra2seq.sketch import lattice
-from gra2seq.sketch.damage import mask
+from gra2seq.sketch.masking import mask
 from options_by_name import config_of
 
 FACTS = {  # of each paper or release: (side, pen, patch, links)

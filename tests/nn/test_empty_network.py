@@ -7,7 +7,7 @@ from torch import nn
 from gra2seq.nn.empty_network import EmptyNetwork, TooLarge
 
 
-def test_initialisers_leave_weights_and_the_random_state_alone():
+def test_initialisers_change_neither_weights_nor_the_random_state():
     torch.manual_seed(0)
     before = torch.get_rng_state()
     with EmptyNetwork(limit=10_000):

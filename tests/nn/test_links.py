@@ -6,18 +6,8 @@ import pytest
 import torch
 
 from gra2seq.errors import UserError
-from gra2seq.nn.links import (
-    LINKS,
-    NORMALISING,
-    Nodes,
-    by_row,
-    cosine,
-    link_rule,
-    register_links,
-    symmetric,
-    synonymous,
-    with_whole_view,
-)
+from gra2seq.nn.adjacency import NORMALISING, by_row, symmetric, with_whole_view
+from gra2seq.nn.links import LINKS, Nodes, cosine, link_rule, register_links, synonymous
 
 DEGREES = (0, 20, 40, 60, 80)
 

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from gra2seq.nn.adjacency import symmetric, with_whole_view
 from gra2seq.nn.graph_conv import GraphConv
-from gra2seq.nn.links import LINKS, Nodes, symmetric, with_whole_view
+from gra2seq.nn.links import LINKS, Nodes
 
 SKETCHES, PATCHES, DIM = 3, 7, 16
 

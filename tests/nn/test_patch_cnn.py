@@ -11,7 +11,7 @@ from gra2seq.nn import patch_cnn
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.sketch import quadtree
 from gra2seq.sketch.canvas import Canvas, draw
-from gra2seq.sketch.damage import mask
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.quadtree import leaves, number_blocks, together
 
 CHANNELS = {256: (8, 32, 64, 128, 256, 512, 512), 64: (4, 8, 8, 16, 16), 16: (4, 8, 8)}
@@ -131,7 +131,7 @@ def test_sparse_products_give_the_same(monkeypatch, ink, blank):
     """As a CPU computes where most features are 0; here whatever their share is."""
     monkeypatch.setattr(patch_cnn, "FEW", 2.0)
     monkeypatch.setattr(patch_cnn, "WIDE", 1)
-    monkeypatch.setattr(patch_cnn, "ALONE", 1000)
+    monkeypatch.setattr(patch_cnn, "FEW_THREADS", 1000)
     monkeypatch.setattr(patch_cnn._Quarters, "forward", None)  # fails where the usual way is taken
     torch.manual_seed(1)
     cnn = PatchCNN(CHANNELS[64], blank=blank).double()
@@ -145,7 +145,7 @@ def test_nan_features_are_not_lost(monkeypatch):
     """A model that has diverged must be detected."""
     monkeypatch.setattr(patch_cnn, "FEW", 2.0)
     monkeypatch.setattr(patch_cnn, "WIDE", 1)
-    monkeypatch.setattr(patch_cnn, "ALONE", 1000)
+    monkeypatch.setattr(patch_cnn, "FEW_THREADS", 1000)
     blocks = Blocks.of(number_blocks(leaves(drawn_patches(64)), gradient=False))
     for number in range(len(CHANNELS[64])):
         cnn = PatchCNN(CHANNELS[64])
@@ -163,7 +163,7 @@ def test_sparse_products_are_used_where_few_features_are_above_0_and_no_gradient
 
     monkeypatch.setattr(patch_cnn, "_of_few", spy)
     threads = torch.get_num_threads()
-    monkeypatch.setattr(patch_cnn, "ALONE", threads)
+    monkeypatch.setattr(patch_cnn, "FEW_THREADS", threads)
     patches = drawn_patches(256, count=1)
     blocks = Blocks.of(number_blocks(leaves(patches)))
     torch.manual_seed(0)
@@ -180,7 +180,7 @@ def test_sparse_products_are_used_where_few_features_are_above_0_and_no_gradient
     assert (features - plain).abs().max() < 2e-5 * plain.abs().max()
     count = len(taken)
     cnn(blocks).sum().backward()
-    monkeypatch.setattr(patch_cnn, "ALONE", threads - 1)
+    monkeypatch.setattr(patch_cnn, "FEW_THREADS", threads - 1)
     with torch.no_grad():
         cnn(blocks)
     assert len(taken) == count, "neither a gradient nor many threads"

@@ -16,7 +16,7 @@ from gra2seq.search import index as index_module
 from gra2seq.search.codes import Codes, ModelName, Shard
 from gra2seq.search.encode import Layout, LocalEngine, encode_to_file
 from gra2seq.search.index import build_gallery
-from gra2seq.studio.gallery import Gallery as StudioGallery
+from gra2seq.studio.known_drawings import Gallery as StudioGallery
 
 COUNT = 100
 

@@ -8,7 +8,8 @@ from gra2seq.data.doodles import doodle
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas, draw, grey_view, inner_view, lost_on, lost_view, place, whole_view
 from gra2seq.sketch.centres import centre_points
-from gra2seq.sketch.damage import Damage, lose, mask
+from gra2seq.sketch.damage import Damage, lose
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.patches import crop, on_canvas, window
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch

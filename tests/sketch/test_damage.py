@@ -7,17 +7,8 @@ from some_sketches import assert_same
 from gra2seq.data.doodles import doodle, doodles
 from gra2seq.errors import UserError
 from gra2seq.sketch.centres import centre_points
-from gra2seq.sketch.damage import (
-    MASKED_SIDE,
-    OVERHANG,
-    Damage,
-    guessed_frame,
-    lose,
-    mask,
-    missing_end,
-    one_each,
-    square_hole,
-)
+from gra2seq.sketch.damage import OVERHANG, Damage, guessed_frame, lose, missing_end, one_each, square_hole
+from gra2seq.sketch.masking import MASKED_SIDE, mask
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 

@@ -9,7 +9,7 @@ import pytest
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.sketch import distance as module
-from gra2seq.sketch.damage import lose, mask
+from gra2seq.sketch.damage import lose
 from gra2seq.sketch.distance import (
     MAX_STEPS,
     SPACING,
@@ -19,6 +19,7 @@ from gra2seq.sketch.distance import (
     line_points,
     visible_points,
 )
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import BOX, Sketch
 

@@ -8,9 +8,9 @@ from gra2seq.data.views import PatchView
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas, draw, lost_on, whole_view
 from gra2seq.sketch.centres import centre_points
-from gra2seq.sketch.damage import Damage, mask
+from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.lattice import lattice_points, visible_points
-from gra2seq.sketch.masking import APPROACHES, MaskNoise, crop_by_turns, drop_points, wipe_then_lattice
+from gra2seq.sketch.masking import APPROACHES, MaskNoise, crop_by_turns, drop_points, mask, wipe_then_lattice
 from gra2seq.sketch.patches import crop, on_canvas, window
 from gra2seq.sketch.strokes import Sketch
 

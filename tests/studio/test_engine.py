@@ -12,7 +12,7 @@ from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.batching import DONE, Job
 from gra2seq.studio.engine import DrawRequest, Engine, coarse, plain_strokes
-from gra2seq.studio.gallery import Gallery
+from gra2seq.studio.known_drawings import Gallery
 from gra2seq.studio.limits import BusyError
 
 HOLE = Region.of_boxes([(10.0, 80.0, 60.0, 60.0)])

@@ -11,7 +11,7 @@ from threading import Event, Thread
 
 import pytest
 
-from gra2seq.data import schedule
+from gra2seq.data import batch_order
 from gra2seq.system import processes
 
 
@@ -76,11 +76,11 @@ def test_worker_ignores_ctrl_c_where_signals_cannot_be_masked(monkeypatch):
 def test_batch_workers_start_without_priorities_and_alarms(monkeypatch):
     monkeypatch.delattr(os, "nice", raising=False)
     monkeypatch.delattr(signal, "SIGALRM", raising=False)
-    threads = schedule.cv2.getNumThreads()
+    threads = batch_order.cv2.getNumThreads()
     try:
-        schedule._start_worker(0)
+        batch_order._start_worker(0)
     finally:
-        schedule.cv2.setNumThreads(threads)
+        batch_order.cv2.setNumThreads(threads)
     assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
 

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gra2seq.training.loop import read_metrics, train
+from gra2seq.training.logs import read_metrics
+from gra2seq.training.loop import train
 from options_by_name import quick
 
 CONFIG = """

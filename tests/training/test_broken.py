@@ -109,7 +109,7 @@ def test_a_training_ends_at_once_when_a_worker_fails(tmp_path, ending):
     program = f"""
 import sys
 from gra2seq.config import parse_config
-from gra2seq.data import schedule
+from gra2seq.data import batch_order
 from gra2seq.errors import UserError
 from gra2seq.training.loop import train
 

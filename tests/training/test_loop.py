@@ -12,14 +12,15 @@ from quick_runs import losses, run
 from safetensors.torch import load_file
 
 import gra2seq
+from gra2seq.data.batch_order import Schedule
 from gra2seq.data.doodles import doodles
-from gra2seq.data.schedule import Schedule
 from gra2seq.errors import UserError
 from gra2seq.folder import pack
 from gra2seq.models import model_files
 from gra2seq.system.tensor_files import read_tensors
 from gra2seq.training.checkpoint import Progress
-from gra2seq.training.loop import Stopped, read_metrics, train
+from gra2seq.training.logs import read_metrics
+from gra2seq.training.loop import Stopped, train
 from gra2seq.training.optimise import clip, learning_rate
 from gra2seq.training.report import seconds_left
 from options_by_name import quick, tiny

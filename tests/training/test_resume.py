@@ -13,7 +13,8 @@ from quick_runs import command, losses, run
 import gra2seq
 from gra2seq.errors import UserError
 from gra2seq.models.model_files import read_progress
-from gra2seq.training.loop import Stopped, read_metrics, train
+from gra2seq.training.logs import read_metrics
+from gra2seq.training.loop import Stopped, train
 from gra2seq.training.manifest import configs_of_stretches
 from options_by_name import quick
 

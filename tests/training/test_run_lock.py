@@ -10,7 +10,9 @@ from quick_runs import command, run
 
 from gra2seq.errors import UserError
 from gra2seq.training import loop, manifest
-from gra2seq.training.loop import read_metrics, train
+from gra2seq.training.devices import fabric_of
+from gra2seq.training.logs import read_metrics
+from gra2seq.training.loop import train
 from gra2seq.training.run_lock import lock_run
 from options_by_name import quick
 
@@ -113,7 +115,7 @@ def test_one_process_of_several_holds_the_lock_however_they_were_started(monkeyp
         variables = {**variables, "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "2", "SLURM_JOB_NAME": "sketches"}
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    fabric = loop._fabric(quick(accelerator="cpu", **sizes))
+    fabric = fabric_of(quick(accelerator="cpu", **sizes))
     assert (fabric.node_rank == 0 and fabric.local_rank == 0) == leads
     assert (manifest.rank() == 0) == leads
 

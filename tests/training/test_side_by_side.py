@@ -64,12 +64,12 @@ def test_one_that_fails_and_one_that_is_killed_hurt_no_other(tmp_path):
 
 
 def test_single_stopped_training_is_reported_as_stopped(tmp_path):
-    told = []
+    ended = []
 
     def on_step(_name, report):
-        if not report.note and not told:  # once: what comes after its checkpoint ends it at once
-            told.extend(multiprocessing.active_children())
-            told[0].terminate()
+        if not report.note and not ended:  # once: what comes after its checkpoint ends it at once
+            ended.extend(multiprocessing.active_children())
+            ended[0].terminate()
 
     plan = Planned(config_of(**LONG, run=str(tmp_path / "run")))
     assert "stopped" in side_by_side({"one": plan}, 1, on_step)["one"]

@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from gra2seq.bench import search
 from gra2seq.config import parse_config
 from gra2seq.config.systems import SYSTEMS
+from gra2seq.data.batch_order import Schedule, Share, Steps
 from gra2seq.data.batches import Batch, Preparation, generator
 from gra2seq.data.datasets import Dataset, open_dataset
 from gra2seq.data.doodles import doodles
-from gra2seq.data.schedule import Schedule, Share, Steps
 from gra2seq.data.store_writer import write_store
 from gra2seq.data.views import PatchView, Seen
 from gra2seq.errors import UserError, unknown_name
@@ -88,9 +88,10 @@ def measure(source: str | None, *, only: Sequence[str] = (), report: Callable[[s
     return figures
 
 
-def peak_gflops(size: int = 2048) -> float:
+def peak_gflops() -> float:
     """The best of several large single-precision matrix products."""
-    a, b = torch.randn(size, size), torch.randn(size, size)
+    size = 2048
+    a, b = torch.randn(2, size, size)
     return max(2e-9 * size**3 / _seconds(lambda: torch.mm(a, b)) for _ in range(8))
 
 

@@ -21,7 +21,7 @@ EvaluatedSet = Annotated[
     typer.Option("--set", help="Evaluate on this named set of the data: OPEN8, … Default: the set of the training."),
 ]
 Jobs = Annotated[int, typer.Option(min=1, help="Train this many at once, each on its share of the cores.")]
-Draw = Annotated[str, typer.Option(help="What a drawing sees: its code alone, or the visible ink too (guided).")]
+Draw = Annotated[str, typer.Option(help="What a drawing sees: only its code, or the visible ink too (guided).")]
 
 
 def _display() -> Display:

@@ -127,7 +127,7 @@ def _evaluated(
     engine: Map,
 ) -> list[dict[str, Any]]:
     """The rows of the table; with a folder, tables and sheets are written there."""
-    from gra2seq.evaluation.galleries import write_galleries
+    from gra2seq.evaluation.pictures import write_galleries
     from gra2seq.evaluation.protocol import outcomes, row_of, write_tables
     from gra2seq.training.progress import counting
 
@@ -189,7 +189,7 @@ def synonyms(
     It is compared with the share that chance would give.
     """
     from gra2seq.data.info import labelled
-    from gra2seq.evaluation.galleries import spread
+    from gra2seq.evaluation.pictures import spread
     from gra2seq.evaluation.synonyms import PROXIMITIES
     from gra2seq.evaluation.synonyms import synonyms as count
     from gra2seq.healing.model_source import ModelSource

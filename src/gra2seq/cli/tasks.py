@@ -19,7 +19,7 @@ class Output:
     word: str  # of default names: cat-healed.svg
     out: Path | None = None
     out_dir: Path | None = None
-    form: str | None = None  # suffix without its dot, where no name tells the format
+    form: str | None = None  # suffix without its dot, where no name gives the format
     force: bool = False
     animate: bool = False
     seconds: float | None = None  # of an animation

@@ -13,7 +13,7 @@ COMPLETION_SAMPLES = 24  # of what follows the strokes
 
 @dataclass(frozen=True)
 class DrawingConfig:
-    """Passed through `Model`, the commands, the page and the tables; the defaults draw from the code alone.
+    """Passed through `Model`, the commands, the page and the tables; the defaults draw from the code only.
 
     >>> import gra2seq
     >>> from gra2seq.data.doodles import doodle
@@ -61,7 +61,7 @@ class DrawingConfig:
 
     @property
     def sees(self) -> str:
-        """What a drawing depends on: `infill` (visible rows), `guided` (visible ink) or the `code` alone."""
+        """What a drawing depends on: `infill` (visible rows), `guided` (visible ink) or the `code` only."""
         if self.infill:
             return "infill"
         return "guided" if self.guided else "code"

@@ -62,7 +62,7 @@ PATCH_VIEWS = ("patches", "lattice patches")
 
 
 def register_system(name: str, system: System) -> None:
-    """Make an own system known; its builder goes to `gra2seq.models.register_model`."""
+    """Make an own system known; its builder goes to `gra2seq.register_model`."""
     if name in SYSTEMS or name == CLASSIFIER:
         raise UserError(f"there is a system {name!r} already: choose another name")
     SYSTEMS[name] = system

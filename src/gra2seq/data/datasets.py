@@ -202,7 +202,7 @@ def drawing_files(sources: Iterable[Path], categories: Sequence[str] | None = No
         if not source.exists():
             raise UserError(f"{source} does not exist: {WANTED}")
         if is_store(source):
-            raise UserError(f"{source} is a store: it can be opened alone, not together with other sources")
+            raise UserError(f"{source} is a store: it cannot be opened together with other sources")
         paths += _files_in(source, categories) if source.is_dir() else [source]
     if not paths:
         raise UserError(f"no source was given: {WANTED}")

@@ -9,7 +9,8 @@ import numpy as np
 
 from gra2seq.errors import UserError
 from gra2seq.sketch.centres import NODES
-from gra2seq.sketch.damage import Damage, lose, mask, missing_end, square_hole
+from gra2seq.sketch.damage import Damage, lose, missing_end, square_hole
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Doubles, Sketch
 

@@ -1,6 +1,6 @@
 """What an encoder sees of damaged drawings. An encoder names its views; each view prepares them for a batch.
 
-Every view is a function of `Damage` alone (visible strokes, lost region, frame): nothing hidden reaches a model.
+Every view is a function of `Damage` only (visible strokes, lost region, frame): nothing hidden reaches a model.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from gra2seq.sketch.strokes import Doubles, Ints
 POINTS = 9  # of a bridge
 NEIGHBOURS = 15  # nearest other ends that an end may be joined with
 MAX_ENDS = 2000  # that are looked at, the first ones: the time grows with their square (drawings have tens)
-TANGENT = 0.05  # longer sides of a stroke that tell its direction at its end
+TANGENT = 0.05  # longer sides of a stroke that show its direction at its end
 CORNER = 1.0  # radians: a stroke that turns more at one point has its direction from before it
-SHORTEST = 0.015  # longer sides: a shorter way to a corner tells no direction
+SHORTEST = 0.015  # longer sides: a shorter way to a corner shows no direction
 STRAIGHT = (0.12, 0.003)  # longer sides: a stroke that leaves its chord over the first by at most the second is
 MIN_TURN = 0.4  # radians between two straight lines that meet in a corner
 LENGTH_COST = 2.0  # radians of bending that one longer side of length counts as

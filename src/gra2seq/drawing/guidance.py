@@ -2,7 +2,7 @@
 
 At every step the move is made whose line lies on visible ink and that ends nearest to ink not drawn yet. Then its end
 is pulled towards that ink by how uncertain the decoder is: the product of a round Gaussian around the move, as wide as
-the one it was sampled from, and a much narrower one around the ink. Inside the lost region the decoder draws alone.
+the one it was sampled from, and a much narrower one around the ink. Inside the lost region nothing guides the decoder.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from torch import Tensor
 
 from gra2seq.config.drawing import DrawingConfig
 from gra2seq.drawing.infill_scene import Scene
-from gra2seq.drawing.sampler import first_row
-from gra2seq.nn.mixture import PenMove
+from gra2seq.drawing.sampler import first_row, temperature_of
+from gra2seq.nn.pen_move import PenMove
 from gra2seq.nn.stroke_decoder import State
 from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import DOWN, END, UP, Doubles, Sketch
@@ -209,19 +209,10 @@ def _sample(move: PenMove, tracks: NDArray[np.integer], lanes: Sequence[Lane]) -
         own = np.flatnonzero(looking & (temperatures == temperature))
         part = PenMove(move.raw[torch.from_numpy(tracks[own]).to(move.raw.device)], move.min_log_std)
         drawing = replace(lanes[own[0]].drawing, temperature=float(temperature))
-        rows[own] = _sample_alike(part, noise[own], drawing)
+        given = torch.from_numpy(noise[own]).to(part.raw)
+        sampled = part.candidates().sample(temperature_of(drawing), noise=given)
+        rows[own] = sampled.expand(-1, CANDIDATES, -1).cpu().numpy()
     return rows
-
-
-def _sample_alike(move: PenMove, noise: NDArray[np.float32], drawing: DrawingConfig) -> NDArray[np.float32]:
-    """Rows of lanes that are all drawn in the same way."""
-    sampled = move.candidates().sample(
-        drawing.temperature,
-        noise=torch.from_numpy(noise).to(move.raw),
-        pen_temperature=max(drawing.temperature, drawing.min_pen_temperature),
-        linear_sigma=drawing.sigma_temperature == "linear",
-    )
-    return np.asarray(sampled.expand(-1, CANDIDATES, -1).cpu().numpy())
 
 
 def _advance(lane: Lane, moves: NDArray[np.float32], max_rows: int) -> NDArray[np.float32]:

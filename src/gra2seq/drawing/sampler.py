@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from gra2seq.config.drawing import DrawingConfig
-from gra2seq.nn.mixture import PenMove
+from gra2seq.nn.pen_move import PenMove
 from gra2seq.nn.stroke_decoder import State
+from gra2seq.nn.temperature import Temperature
 from gra2seq.sketch.strokes import DOWN, END, Ints
 
 Step = Callable[[Tensor, State], tuple[PenMove, State]]  # last row, state -> next move, state
@@ -24,6 +24,12 @@ Guide = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 
 LANES = 1024  # sketches that are drawn at once
 IDLE_SHARE = 16  # lanes are filled again, or dropped, once one in so many is idle
+
+
+def temperature_of(drawing: DrawingConfig) -> Temperature:
+    """The temperature that pen moves are sampled at."""
+    pen = max(drawing.temperature, drawing.min_pen_temperature)
+    return Temperature(drawing.temperature, pen, drawing.sigma_temperature == "linear")
 
 
 def first_row(count: int, like: Tensor) -> Tensor:
@@ -101,19 +107,15 @@ class Sampler:
 
     def _move(self) -> None:
         """One pen move of every lane; what an idle lane draws is dropped."""
-        drawing, lane = self.drawing, torch.arange(len(self.number))
+        lane = torch.arange(len(self.number))
         move, self.state = self.step(self.row, self.state)
         down = (self.row[:, DOWN] > 0) & (self.done > 0).to(self.row.device)  # the first move draws no line
-        sample = partial(
-            PenMove.sample_and_deviation,
-            temperature=drawing.temperature,
-            pen_temperature=max(drawing.temperature, drawing.min_pen_temperature),
-            linear_sigma=drawing.sigma_temperature == "linear",
-        )
+        temperature = temperature_of(self.drawing)
         if self.randomness is None:
-            row = sample(move)[0]
+            row = move.sample(temperature)
         else:
-            candidates, deviation = sample(move.candidates(), noise=self.randomness[lane, self.done])
+            noise = self.randomness[lane, self.done]
+            candidates, deviation = move.candidates().sample_and_deviation(temperature, noise=noise)
             row = candidates[:, 0]
             if self.guide is not None:
                 row[:, :DOWN] = self.guide(self.number, self.position, down, candidates[..., :DOWN], deviation)

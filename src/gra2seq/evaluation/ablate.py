@@ -16,9 +16,10 @@ import numpy as np
 
 from gra2seq.config import RunConfig
 from gra2seq.errors import UserError
+from gra2seq.evaluation.bootstrap import paired_interval
 from gra2seq.evaluation.equal_terms import Display, begun, check_budget, evaluated_dataset
-from gra2seq.evaluation.paper import NO_CLUSTERS, RANDOM_LINKS
 from gra2seq.evaluation.protocol import Outcome, Terms, check_terms, outcomes, row_of, write_tables
+from gra2seq.evaluation.published import NO_CLUSTERS, RANDOM_LINKS
 from gra2seq.evaluation.redrawing import drawing_mode
 from gra2seq.evaluation.tables import DASH, beside_paper, damage, grid
 from gra2seq.folder import load
@@ -37,10 +38,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no clustering": {"clusters": 0},
 }
 PAPER_NAMES = {FULL: "SP-gra2seq", "random links": RANDOM_LINKS, "no clustering": NO_CLUSTERS}  # in Tables 3 and 4
-LINKS = (FULL, "random links")  # the pair that tells what synonymous links bring
+LINKS = (FULL, "random links")  # the pair that shows what synonymous links bring
 SYSTEM = "sp-gra2seq"
 NAME = "ablation"  # of the files with what was found
-RESAMPLES, COVERAGE, BOOTSTRAP_SEED = 10_000, 0.95, 2023
 COMPARED = {"rec": "Rec", "ret_1": "Ret@1"}  # hits that are compared sketch by sketch
 
 
@@ -166,19 +166,6 @@ def _differences(key: tuple[str, float, float], by_variant: Mapping[str, list[Do
             deviation = float(np.std(by_training, ddof=1)) if len(by_training) > 1 else None
             mean = float(apart.mean())
             yield Difference(variant, mask, square, measure, mean, low, high, by_training, deviation)
-
-
-def paired_interval(differences: Doubles, resamples: int = RESAMPLES) -> tuple[float, float]:
-    """The bootstrap interval (percentiles, 95 %) of the mean of differences (N,), a number for each test sketch.
-
-    Sketches with the same difference are interchangeable, so it is counted how often each value is drawn: the same
-    distribution as drawing N sketches one by one, without N numbers a resample.
-    """
-    values, counts = np.unique(differences, return_counts=True)
-    random = np.random.Generator(np.random.PCG64(BOOTSTRAP_SEED))
-    drawn = random.multinomial(len(differences), counts / len(differences), size=resamples)  # (resamples, values)
-    low, high = np.quantile(drawn @ values / len(differences), [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2])
-    return float(low), float(high)
 
 
 def in_words(found: Ablation) -> str:

@@ -23,8 +23,9 @@ from gra2seq.folder import load
 from gra2seq.models.model_files import CONFIG, LAST, WEIGHTS, read_progress
 from gra2seq.models.registry import trained_size
 from gra2seq.training import manifest
-from gra2seq.training.loop import Stopped, read_metrics, train
-from gra2seq.training.reader import NO_READER, TRAINED
+from gra2seq.training.logs import read_metrics
+from gra2seq.training.loop import Stopped, train
+from gra2seq.training.perceptual_reader import NO_READER, TRAINED
 from gra2seq.training.side_by_side import Planned, side_by_side, why_failed
 
 READS = "sketch-healer-2"  # the system that reads its drawings with another's stroke encoder
@@ -40,7 +41,7 @@ class Compared:
     seconds: float = 0.0  # of training, with validations and galleries
     sketches: int = 0  # seen in training
     judged_at: int = 0  # sketches seen by the weights that are judged: the best on the validation split
-    rate: float | None = None  # sketches a second in training; None after too few steps to tell
+    rate: float | None = None  # sketches a second in training; None after too few steps to measure it
     threads: str = ""  # that computed, "all" where there was one for each core
     reader: str = ""  # of sketch-healer-2: whose stroke encoder it reads with, or "random"
     jobs: int = 1  # trainings at once: time and rate are then those of a share of the cores

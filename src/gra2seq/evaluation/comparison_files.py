@@ -15,7 +15,7 @@ from gra2seq.data.datasets import Dataset
 from gra2seq.evaluation.compare import Compared
 from gra2seq.evaluation.damage_kinds import DamageKind
 from gra2seq.evaluation.figures import save_figure
-from gra2seq.evaluation.galleries import SHOWN, damaged_pictures, spread
+from gra2seq.evaluation.pictures import SHOWN, damaged_pictures, spread
 from gra2seq.evaluation.protocol import split_of, stored_noise
 from gra2seq.evaluation.redrawing import redrawn
 from gra2seq.evaluation.sheet import write_sheet
@@ -25,7 +25,7 @@ from gra2seq.models.model_files import WEIGHTS
 from gra2seq.sketch.render import Picture
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write, readable_os_errors
-from gra2seq.training.loop import read_metrics
+from gra2seq.training.logs import read_metrics
 
 TABLES = "comparison"  # name of the files with the figures
 WALL, CURVES = "healed", "curves"  # and of the pictures
@@ -133,12 +133,12 @@ def _set_aside(folder: Path, terms: str) -> None:
                 file.replace(file.with_name(f"{file.stem}-{other}{file.suffix}"))
 
 
-def write_wall(models: Mapping[str, Model], dataset: Dataset, path: Path, mask: float = 0.1) -> None:
-    """The same damaged sketches, evenly spread over the test split, healed by every system: a row a sketch.
+def write_wall(models: Mapping[str, Model], dataset: Dataset, path: Path) -> None:
+    """The same masked sketches, evenly spread over the test split, healed by every system: a row a sketch.
 
     Damage and drawings are those of seed 0 that were judged, if the models draw as they did then.
     """
-    indices, kind = split_of(dataset, "test"), DamageKind(mask=mask)
+    indices, kind = split_of(dataset, "test"), DamageKind(mask=0.1)
     places = spread(len(indices), SHOWN)
     sketches = [dataset.store[int(index)] for index in indices[places]]
     noise = stored_noise(dataset, "test", len(indices)).numbers[places]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.damage import Damage, lose, mask, missing_end, square_hole
+from gra2seq.sketch.damage import Damage, lose, missing_end, square_hole
+from gra2seq.sketch.masking import mask
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Floats, Sketch
 

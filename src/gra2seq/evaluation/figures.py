@@ -32,6 +32,8 @@ from gra2seq.sketch.strokes import Doubles, Sketch
 from gra2seq.system.atomic_files import atomic_write
 
 FIGURE_SUFFIXES = (".png", ".svg", ".pdf")
+HEALED = 3  # versions of each sketch in the figure of healing
+CLUSTERS, PATCHES = 12, 8  # rows, and columns, of the figure of clusters
 
 
 def draw_all(model: Model, dataset: Dataset, folder: Path, form: str = "png", count: int = 200) -> list[Path]:
@@ -87,13 +89,13 @@ def links_of(axis: Axes, model: Model, sketch: Sketch, rule: str | None = None) 
     _bare(axis)
 
 
-def draw_masking(sketch: Sketch, out: str | Path, probability: float = 0.3, seed: int = 0) -> None:
+def draw_masking(sketch: Sketch, out: str | Path, probability: float = 0.3) -> None:
     """The four ways of masking one sketch, side by side: what each leaves visible (the paper's figure of masks).
 
     Masked patch centres are grey, the others red.
     """
     canvas, whole = Canvas(), Damage.none(sketch)
-    numbers = generator(seed, content_seed(whole)).random(MAX_POINTS)
+    numbers = generator(0, content_seed(whole)).random(MAX_POINTS)
     noise = numbers[:NODES]
     titles = ["original", *(f"({letter}) {name}" for letter, name in APPROACHES.items())]
     figure = Figure(figsize=(11, 2.6), layout="constrained")
@@ -135,25 +137,23 @@ def _masked_lattice(sketch: Sketch, noise: Doubles, probability: float) -> NDArr
         return np.empty((0, 2), np.int64)
 
 
-def draw_healing(
-    model: Model, sketches: Sequence[Sketch], out: str | Path, mask: float = 0.1, samples: int = 3, seed: int = 0
-) -> None:
+def draw_healing(model: Model, sketches: Sequence[Sketch], out: str | Path) -> None:
     """Original, damaged, and several healed versions; a column a sketch. One that masks would hide stays intact."""
-    kind, canvas = DamageKind(mask=mask), model.preparation.canvas
+    kind, canvas = DamageKind(mask=0.1), model.preparation.canvas
     damages = []
     for sketch in sketches:
         whole = Damage.none(sketch)
-        noise = generator(seed, content_seed(whole)).random(NODES, dtype=np.float32)
+        noise = generator(0, content_seed(whole)).random(NODES, dtype=np.float32)
         damages.append(kind.damage(sketch, noise) or whole)
-    healed = model.heal_damages(damages, samples=samples, seed=seed)
-    rows = ["original", "damaged", *(["healed"] * samples)]
+    healed = model.heal_damages(damages, samples=HEALED, seed=0)
+    rows = ["original", "damaged", *(["healed"] * HEALED)]
     figure = Figure(figsize=(1.5 * len(sketches), 1.55 * len(rows)), layout="constrained")
     axes = figure.subplots(len(rows), len(sketches), squeeze=False)
     for column, (sketch, damage) in enumerate(zip(sketches, damages, strict=True)):
         _strokes(axes[0, column], sketch)
         axes[1, column].imshow(1 - inner_view(draw(damage, canvas), canvas), cmap="gray", vmin=0, vmax=1)
-        for sample in range(samples):
-            _strokes(axes[2 + sample, column], healed[column * samples + sample])
+        for sample in range(HEALED):
+            _strokes(axes[2 + sample, column], healed[column * HEALED + sample])
     for row, title in zip(axes, rows, strict=True):
         row[0].set_ylabel(title)
         for axis in row:
@@ -161,7 +161,7 @@ def draw_healing(
     save_figure(figure, out)
 
 
-def draw_clusters(model: Model, sketches: Sequence[Sketch], out: str | Path, shown: int = 8, most: int = 12) -> None:
+def draw_clusters(model: Model, sketches: Sequence[Sketch], out: str | Path) -> None:
     """What a cluster means: the patches nearest to each centroid, the fullest clusters first."""
     centroids = next((part for part in model.network.modules() if isinstance(part, Centroids)), None)
     if centroids is None or not bool(centroids.started):
@@ -174,13 +174,13 @@ def draw_clusters(model: Model, sketches: Sequence[Sketch], out: str | Path, sho
     unit = _unit(np.concatenate(features))
     likeness = unit @ _unit(centroids.places.cpu().numpy()).T  # (patches, K)
     sizes = np.bincount(likeness.argmax(axis=1), minlength=likeness.shape[1])
-    order = [int(k) for k in np.argsort(-sizes, kind="stable")[:most] if sizes[k]]
-    figure = Figure(figsize=(1.0 * shown, 1.05 * len(order)), layout="constrained")
-    axes = figure.subplots(len(order), shown, squeeze=False)
+    order = [int(k) for k in np.argsort(-sizes, kind="stable")[:CLUSTERS] if sizes[k]]
+    figure = Figure(figsize=(1.0 * PATCHES, 1.05 * len(order)), layout="constrained")
+    axes = figure.subplots(len(order), PATCHES, squeeze=False)
     for row, cluster in zip(axes, order, strict=True):
         row[0].set_ylabel(f"{sizes[cluster]} patches", fontsize=7)
         best = np.argsort(-np.where(likeness.argmax(axis=1) == cluster, likeness[:, cluster], -np.inf))
-        for axis, patch in zip(row, best[: min(shown, sizes[cluster])], strict=False):
+        for axis, patch in zip(row, best[: min(PATCHES, sizes[cluster])], strict=False):
             axis.imshow(1 - _patch(model, *owners[patch]), cmap="gray", vmin=0, vmax=1)
         for axis in row:
             _bare(axis)
@@ -240,12 +240,12 @@ def _bare(axis: Axes) -> None:
         side.set_visible(False)
 
 
-def save_figure(figure: Figure, out: str | Path, dots: int = 160) -> None:
+def save_figure(figure: Figure, out: str | Path) -> None:
     out = Path(out)
     _check_form(out)
     FigureCanvasAgg(figure)
     with atomic_write(out) as temporary:
-        figure.savefig(temporary, dpi=dots)
+        figure.savefig(temporary, dpi=160)
 
 
 def _check_form(out: Path) -> None:

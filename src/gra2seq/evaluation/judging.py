@@ -10,10 +10,10 @@ import numpy as np
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
+from gra2seq.evaluation.cached import Judged, Originals
 from gra2seq.evaluation.damage_kinds import DamageKind
 from gra2seq.evaluation.healing import REGION, next_of_category, region_figures
 from gra2seq.evaluation.judge import Judge
-from gra2seq.evaluation.kept import Judged, Originals
 from gra2seq.evaluation.redrawing import drawings, is_empty, used_drawing
 from gra2seq.healing.ray_map import Map, local_map
 from gra2seq.model import Model

@@ -20,11 +20,11 @@ import numpy as np
 from gra2seq.data.datasets import Dataset
 from gra2seq.data.store import Indices
 from gra2seq.errors import UserError
+from gra2seq.evaluation.cached import Judged, Originals, fingerprint
 from gra2seq.evaluation.damage_kinds import DamageKind, damage_kinds
 from gra2seq.evaluation.healing import region_row
 from gra2seq.evaluation.judge import Judge
 from gra2seq.evaluation.judging import Judging, Progress, Split, judge_drawings, judge_originals
-from gra2seq.evaluation.kept import Judged, Originals, fingerprint
 from gra2seq.evaluation.recognition import Recognition, recognition
 from gra2seq.evaluation.redrawing import predicts_ink, used_drawing
 from gra2seq.evaluation.retrieval import ranks
@@ -37,6 +37,7 @@ from gra2seq.sketch.strokes import Doubles, Ints
 from gra2seq.system.atomic_files import atomic_write
 
 KS = (1, 10, 50)
+FEW = 10  # names of categories in a message
 DIRECTIONS = ("redrawn", "original")  # which sketch queries: the drawing for its original, or the other way round
 MASK_SEED, MASK_VERSION = 2023, 3  # of the random numbers of a benchmark, and of how they are made
 
@@ -246,7 +247,7 @@ def check_terms(dataset: Dataset, terms: Terms) -> None:
     damage_kinds(terms.masks, terms.squares, terms.completions)
 
 
-def _few(names: Sequence[str], most: int = 10) -> str:
-    return ", ".join(name or "drawings without a category" for name in names[:most]) + (
-        f" and {len(names) - most} more" if len(names) > most else ""
-    )
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - FEW
+    shown = ", ".join(name or "drawings without a category" for name in names[:FEW])
+    return f"{shown} and {more} more" if more > 0 else shown

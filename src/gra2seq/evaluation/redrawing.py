@@ -17,12 +17,12 @@ from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
 
 GUIDED: dict[str, Any] = {"best_of": 3, "good_enough": 0.015, "candidates": 4}  # chosen on the validation split
-ALONE: dict[str, Any] = {"best_of": 1, "nearest_by": "code", "good_enough": 0.0, "candidates": 1}
+CODE_ONLY: dict[str, Any] = {"best_of": 1, "nearest_by": "code", "good_enough": 0.0, "candidates": 1}
 DRAWING = ("code", "guided", "infill")  # what a drawing may see beside its code
 
 
-def drawing_mode(drawing: DrawingConfig, mode: str, keep_lines: bool = False) -> DrawingConfig:
-    """How drawings are made: from the `code` alone, `guided` by the visible ink, or by `infill` decoding.
+def drawing_mode(drawing: DrawingConfig, mode: str) -> DrawingConfig:
+    """How drawings are made: from the `code` only, `guided` by the visible ink, or by `infill` decoding.
 
     Of several drawings from the code the one whose own code is nearest is kept: no ink is looked at. Infill keeps the
     visible lines; drawings without damage are then guided.
@@ -30,12 +30,12 @@ def drawing_mode(drawing: DrawingConfig, mode: str, keep_lines: bool = False) ->
     if mode not in DRAWING:
         raise UserError(f"--draw {mode!r} is not one of {', '.join(DRAWING)}")
     if mode == "code":
-        return replace(drawing, **ALONE, keep_lines=keep_lines, infill=0)
+        return replace(drawing, **CODE_ONLY, keep_lines=False, infill=0)
     drawing = replace(drawing, nearest_by="ink")
     guided = drawing if drawing.guided else replace(drawing, **GUIDED)
     if mode == "infill":
         return replace(guided, keep_lines=True, infill=drawing.infill or HEALING_SAMPLES)
-    return replace(guided, keep_lines=keep_lines, infill=0)
+    return replace(guided, keep_lines=False, infill=0)
 
 
 def used_drawing(drawing: DrawingConfig, kind: DamageKind) -> DrawingConfig:
@@ -44,10 +44,10 @@ def used_drawing(drawing: DrawingConfig, kind: DamageKind) -> DrawingConfig:
     Infill decoding neither guides nor compares whole drawings, and an intact drawing has nothing to keep or fill in.
     """
     if kind.complete:
-        return replace(drawing, **ALONE, keep_lines=True, infill=1, repair=False)
+        return replace(drawing, **CODE_ONLY, keep_lines=True, infill=1, repair=False)
     if not kind:
         return replace(drawing, keep_lines=False, infill=0, repair=False)
-    return replace(drawing, **ALONE, keep_lines=True) if drawing.infill else drawing
+    return replace(drawing, **CODE_ONLY, keep_lines=True) if drawing.infill else drawing
 
 
 def predicts_ink(drawing: DrawingConfig, kind: DamageKind) -> bool:
@@ -57,13 +57,7 @@ def predicts_ink(drawing: DrawingConfig, kind: DamageKind) -> bool:
 
 
 def redrawn(
-    model: Model,
-    sketches: Sequence[Sketch],
-    noise: Floats,
-    kind: DamageKind,
-    seed: int,
-    first: int | Ints,
-    progress: Callable[[int, int], None] = lambda *_: None,
+    model: Model, sketches: Sequence[Sketch], noise: Floats, kind: DamageKind, seed: int, first: int | Ints
 ) -> list[Sketch]:
     """What a model makes of each damaged sketch, in its own way of drawing; a dot where nothing was visible.
 
@@ -71,7 +65,7 @@ def redrawn(
     """
     numbers = first + np.arange(len(sketches)) if isinstance(first, int) else np.asarray(first)
     damages = [kind.damage(sketch, own) for sketch, own in zip(sketches, noise, strict=True)]
-    return [own[0] for own in drawings(model, damages, kind, seed, numbers, progress=progress)]
+    return [own[0] for own in drawings(model, damages, kind, seed, numbers)]
 
 
 def drawings(

@@ -8,7 +8,6 @@ product, so memory stays flat, and only what a product cannot decide because of 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +18,6 @@ from torch import Tensor
 from gra2seq.errors import UserError
 from gra2seq.sketch.strokes import Doubles, Ints
 
-KS = (1, 10, 50)  # the paper's
 SAMPLE = 1024  # queries on which first looks are tried
 BLOCK = 2048  # queries, and gallery codes, of one product: 16 MB
 FIRST_LOOKS = (16, 32, 48, 64)  # numbers of leading principal directions that may be compared first
@@ -31,19 +29,6 @@ PAIRS = 1 << 15  # computed exactly at a time: 32 MB of differences at 128 numbe
 DOUBTS_PER_QUERY = 16  # in a tile, on average; more of them, and the tile is multiplied again in double precision
 TINY = float(np.finfo(np.float32).tiny)
 SINGLE, DOUBLE = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
-
-
-def retrieval(queries: ArrayLike, gallery: ArrayLike, ks: Sequence[int] = KS) -> dict[int, float]:
-    """Share of the queries whose target, the gallery code of the same number, is among the k nearest.
-
-    A k as large as the gallery or larger is trivially 1: whatever is there is among all there is.
-    """
-    if not ks or any(k < 1 for k in ks):
-        raise UserError(f"top-k needs whole numbers from 1 on, got {list(ks)}")
-    rank = ranks(queries, gallery, most=max(ks))
-    if len(rank) == 0:
-        raise UserError("there is no query: retrieval needs at least one sketch")
-    return {int(k): float((rank < k).mean()) for k in ks}
 
 
 def ranks(
@@ -60,8 +45,6 @@ def ranks(
     queries that have lost their target.
     """
     search = _Search.of(_codes(queries, "query"), _codes(gallery, "gallery"), targets)
-    if block < 1 or (most is not None and most < 1):
-        raise UserError(f"block={block} and most={most} must be at least 1")
     limit = int(search.times.sum()) if most is None else most
     count = np.full(len(search.queries), -1, np.int64)  # the target finds itself
     active = np.arange(len(count))
@@ -126,14 +109,7 @@ class _Search:
 
     @staticmethod
     def of(queries: Doubles, gallery: Doubles, targets: ArrayLike | None) -> _Search:
-        if queries.shape[1] != gallery.shape[1]:
-            raise UserError(
-                f"queries have {queries.shape[1]} numbers a code, the gallery {gallery.shape[1]}: "
-                "encode both with the same model"
-            )
-        if len(gallery) < 2:
-            raise UserError(f"a gallery of {len(gallery)} sketches has nothing to be confused with: give 2 or more")
-        target = _targets(targets, len(queries), len(gallery))
+        target = np.arange(len(queries)) if targets is None else np.asarray(targets)
         # Powers of two change no digit, and keep squares far from overflow.
         largest = max(float(np.abs(gallery).max(initial=0)), float(np.abs(queries).max(initial=0)))
         shift = -math.frexp(largest)[1]
@@ -272,10 +248,7 @@ class _Search:
 
 
 def _codes(codes: ArrayLike, who: str) -> Doubles:
-    array = np.asarray(codes)
-    if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "fiu":
-        raise UserError(f"{who} codes must be numbers of shape (n, code), got {array.dtype} of shape {array.shape}")
-    array = array.astype(np.float64) + 0.0  # no -0
+    array: Doubles = np.asarray(codes, np.float64) + 0.0  # no -0
     wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if len(wrong):
         raise UserError(
@@ -283,19 +256,6 @@ def _codes(codes: ArrayLike, who: str) -> Doubles:
             "the model has diverged; take an earlier checkpoint or train again with a lower learning rate"
         )
     return array
-
-
-def _targets(targets: ArrayLike | None, queries: int, gallery: int) -> Ints:
-    if targets is None:
-        if queries != gallery:
-            raise UserError(f"{queries} queries for a gallery of {gallery}: say with `targets` which belongs to which")
-        return np.arange(queries)
-    target = np.asarray(targets)
-    if target.shape != (queries,) or (target.dtype.kind not in "iu" and queries):
-        raise UserError(f"targets must be {queries} whole numbers, got {target.dtype} of shape {target.shape}")
-    if queries and not (target.min() >= 0 and target.max() < gallery):
-        raise UserError(f"targets must lie between 0 and {gallery - 1}")
-    return target.astype(np.int64)
 
 
 def _distinct(gallery: Doubles) -> tuple[Doubles, Ints]:

@@ -2,7 +2,7 @@
 
 A patch means the part with most ink in it. The synonym rate of a proximity is the share of its links (each patch's
 two neighbours) that join patches of the same part. Neighbours trivially share ink, so the rate is also taken among
-far pairs alone, whose patches overlap by less than a quarter. Chance is what random links are expected to give on
+far pairs only, whose patches overlap by less than a quarter. Chance is what random links are expected to give on
 the same sketches.
 """
 
@@ -74,8 +74,6 @@ def chosen_pairs(links: NDArray[Any]) -> Ints:
     The proximities of eq. 2 have no more than two in a row, whatever their sign; random links have all of them.
     """
     weights = np.array(links, np.float64)
-    if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
-        raise UserError(f"links must be weights (n, n) or whole-numbered pairs (edges, 2), got shape {weights.shape}")
     weights[weights == 0] = -np.inf
     np.fill_diagonal(weights, -np.inf)
     best = np.argsort(-weights, axis=1, kind="stable")[:, :NEIGHBOURS]
@@ -85,22 +83,8 @@ def chosen_pairs(links: NDArray[Any]) -> Ints:
     return pairs
 
 
-def rates(
-    links: Sequence[NDArray[Any]], labels: Sequence[Sequence[str]], overlaps: Sequence[NDArray[Any]]
-) -> SynonymRates:
-    """Over several sketches, pooled: every link counts the same. The three belong together sketch by sketch.
-
-    `links` are weights (n, n), or pairs (edges, 2) of whole numbers. A random link joins any two patches of its
-    sketch alike, and every sketch has as many random links as it has links, which gives `chance`; `chance_far` is
-    the same among the far ones of the random links.
-    """
-    return _pooled(
-        [_Meanings.of(label, shared).count(link) for link, label, shared in zip(links, labels, overlaps, strict=True)]
-    )
-
-
 @dataclass(frozen=True)
-class _Meanings:
+class Meanings:
     """Which patches of a sketch mean the same, and which lie far apart: what the links of any proximity meet."""
 
     same: NDArray[np.bool_]  # (n, n)
@@ -108,37 +92,28 @@ class _Meanings:
     chance: Doubles  # (3,) share of all pairs that is the same, far, both
 
     @staticmethod
-    def of(label: Sequence[str], shared: NDArray[Any]) -> _Meanings:
+    def of(label: Sequence[str], shared: NDArray[Any]) -> Meanings:
+        """From the part that each patch means, and the shares (n, n) of their areas that patches have in common."""
         count = len(label)
-        shared = np.asarray(shared)
-        if shared.shape != (count, count):
-            raise UserError(_MISFIT.format(count))
         number = {name: i for i, name in enumerate(dict.fromkeys(label))}
         names = np.array([number[name] for name in label], np.int64)
         same = names[:, None] == names[None, :]
         far = shared < FAR
         apart = ~np.eye(count, dtype=bool)
         pairs = [np.count_nonzero(which & apart) for which in (same, far, same & far)]
-        return _Meanings(same, far, np.array(pairs) / max(count * (count - 1), 1))
+        return Meanings(same, far, np.array(pairs) / max(count * (count - 1), 1))
 
-    def count(self, link: NDArray[Any]) -> Doubles:
+    def count(self, weights: NDArray[Any]) -> Doubles:
         """(7,) links; those of the same, far, both; and as many random links are expected to be the same, far, both."""
-        link = np.asarray(link)
-        pairs = link.reshape(-1, 2).astype(np.int64) if link.dtype.kind in "iu" else chosen_pairs(link)
-        if len(pairs) and not 0 <= pairs.min() <= pairs.max() < len(self.same):
-            raise UserError(_MISFIT.format(len(self.same)))
+        pairs = chosen_pairs(weights)
         node, other = pairs[:, 0], pairs[:, 1]
-        if (node == other).any():
-            raise UserError("a patch cannot be its own neighbour: leave self-links out")
         same, far = self.same[node, other], self.far[node, other]
         found = [np.count_nonzero(which) for which in (same, far, same & far)]
         return np.array([len(pairs), *found, *(len(pairs) * self.chance)])
 
 
-_MISFIT = "links and overlaps of a sketch must be those of its {} labelled patches"
-
-
-def _pooled(counts: Sequence[Doubles]) -> SynonymRates:
+def pooled(counts: Sequence[Doubles]) -> SynonymRates:
+    """Over several sketches: every link counts the same. Every sketch has as many random links as it has links."""
     total, same, far, same_far, *chance = sum(counts, np.zeros(7)).tolist()
     return SynonymRates(
         rate=_share(same, total),
@@ -176,14 +151,14 @@ def synonyms(
     rows = []
     for name in links:
         for category, chosen in [(ALL, list(range(len(sketches)))), *sorted(members.items())]:
-            found = _pooled([counts[name][number] for number in chosen])
+            found = pooled([counts[name][number] for number in chosen])
             rows.append({"links": name, "category": category, **vars(found)})
     return rows
 
 
 def _measured(
     model: Model, sketches: Sequence[Sketch], links: Sequence[str]
-) -> Iterator[tuple[Sketch, _Meanings, dict[str, NDArray[Any]]]]:
+) -> Iterator[tuple[Sketch, Meanings, dict[str, NDArray[Any]]]]:
     """Each sketch, what its patches mean, and the adjacency (n, n) of its patches by each link rule."""
     canvas = model.preparation.canvas
     for start in range(0, len(sketches), BATCH):
@@ -200,7 +175,7 @@ def _measured(
         places = nodes.centres.cpu().numpy() * canvas.padded  # pixels of the padded canvas
         for row, (sketch, valid) in enumerate(zip(batch, nodes.valid.cpu().numpy(), strict=True)):
             centres = np.rint(places[row][valid]).astype(np.int32)
-            meanings = _Meanings.of(patch_parts(sketch, centres, canvas), overlap(centres, canvas))
+            meanings = Meanings.of(patch_parts(sketch, centres, canvas), overlap(centres, canvas))
             yield sketch, meanings, {name: every[row][valid][:, valid] for name, every in adjacencies.items()}
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gra2seq.errors import UserError
-from gra2seq.evaluation.paper import HARDEST, KS, SETS, TEST_SKETCHES, paper_row
+from gra2seq.evaluation.published import HARDEST, KS, SETS, TEST_SKETCHES, paper_row
 
 Row = Mapping[str, Any]
 
@@ -45,7 +45,7 @@ REGION = {
 COLUMNS = (*SETTING[:6], *SEEDS, *SETTING[6:], *MEASURES)
 BY_CATEGORY = "rec_by_category"
 WAYS = {  # redrawing.DRAWING, in words
-    "code": "drawn from the code alone",
+    "code": "drawn from the code only",
     "guided": "guided by the visible ink",
     "infill": "the visible strokes given, the lost region sampled",
 }

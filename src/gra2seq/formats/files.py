@@ -45,7 +45,7 @@ def read(
     >>> import gra2seq
     >>> _ = gra2seq.write("cat.ndjson", gra2seq.Sketch.from_polylines([[(0, 0), (3, 4)]], category="cat"))
     >>> gra2seq.read("cat.ndjson")
-    [Sketch(cat, 1 strokes, 2 points)]
+    [Sketch(cat, 1 stroke, 2 points)]
     """
     path, limits = Path(path), limits_for(max_bytes)
     max_size = max(MAX_LIST_BYTES, 4 * limits.max_bytes)

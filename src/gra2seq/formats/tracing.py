@@ -1,7 +1,7 @@
 """A drawing from a picture: a scan, a photo of paper or a screenshot becomes pen strokes.
 
-The ink is found (`paper.py`), thinned to lines (`skeleton.py`), joined to strokes (`joining.py`), put into the order in
-which people draw (`pen_order.py`) and simplified as QuickDraw's drawings are.
+The ink is found (`photo_ink.py`), thinned to lines (`skeleton.py`), joined to strokes (`joining.py`), put into the
+order in which people draw (`pen_order.py`) and simplified as QuickDraw's drawings are.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from gra2seq.errors import UserError
 from gra2seq.formats.joining import strokes_of
-from gra2seq.formats.paper import ink_of
 from gra2seq.formats.pen_order import in_drawing_order
+from gra2seq.formats.photo_ink import ink_of
 from gra2seq.formats.raster import Picture, read_grey
 from gra2seq.formats.skeleton import skeleton_graph
 from gra2seq.sketch.simplify import SIDE, quickdraw_simplify

@@ -41,9 +41,9 @@ class RayMap:
             yield from pool.map(items)
 
 
-def mapping(engine: str, address: str | None = None, jobs: int | None = None) -> Map:
+def mapping(engine: str, address: str | None = None) -> Map:
     """By the name of an engine: local or ray."""
-    return RayMap(address, jobs) if engine == "ray" else local_map
+    return RayMap(address) if engine == "ray" else local_map
 
 
 def _set_up(modules: tuple[str, ...], function: Any) -> Callable[[Any], Any]:

@@ -6,7 +6,8 @@ from gra2seq.config.model import ModelConfig
 from gra2seq.models.graph_encoder import GraphEncoder, RelativeEdges, graph_rounds
 from gra2seq.models.sketch_healer import FreeGraph
 from gra2seq.models.sketch_model import Code, SketchModel, build_decoder
-from gra2seq.nn.links import NORMALISING, link_rule
+from gra2seq.nn.adjacency import NORMALISING
+from gra2seq.nn.links import link_rule
 from gra2seq.nn.node_position import SinusoidPosition
 from gra2seq.nn.patch_cnn import PatchCNN
 

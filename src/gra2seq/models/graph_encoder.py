@@ -9,8 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from gra2seq.data.views import PatchInput
+from gra2seq.nn.adjacency import with_whole_view
 from gra2seq.nn.graph_conv import GraphConv, GraphRound
-from gra2seq.nn.links import Link, Nodes, cosine, with_whole_view
+from gra2seq.nn.initial_weights import init_he
+from gra2seq.nn.links import Link, Nodes, cosine
 from gra2seq.nn.masked_batch_norm import BatchNorm
 from gra2seq.nn.node_position import NODES
 from gra2seq.nn.patch_cnn import PatchCNN
@@ -28,8 +30,8 @@ class Graph:
         """What is worth watching in training: size and likeness of the patches' vectors v."""
         valid = self.nodes.valid
         similarity = cosine(self.nodes.features.detach())
-        alone = torch.eye(valid.shape[1], dtype=torch.bool, device=valid.device)
-        pairs = valid.unsqueeze(-1) & valid.unsqueeze(-2) & ~alone
+        itself = torch.eye(valid.shape[1], dtype=torch.bool, device=valid.device)
+        pairs = valid.unsqueeze(-1) & valid.unsqueeze(-2) & ~itself
         norm = torch.linalg.vector_norm(self.nodes.features.detach(), dim=-1)
         return {
             "norm": _mean(norm, valid),
@@ -66,25 +68,32 @@ class GraphEncoder(nn.Module):
     def forward(self, patches: PatchInput, link: Link | None = None) -> Graph:
         """`link` replaces the model's own link rule for this call."""
         link = link or self.link
+
+        # patches and the whole view, which comes first, to vectors; those that are absent stay 0
         batch_size, count = patches.valid.shape
-        seen = self.embed(patches.blocks)  # (n, D) only the views that are there
+        seen = self.embed(patches.blocks)  # (n, D)
         table = seen.new_zeros(batch_size * (1 + count), seen.shape[-1])
         v = table.index_copy(0, patches.places, seen).reshape(batch_size, 1 + count, -1)  # (B, 1 + N, D)
+
+        # links between the patches, from the vectors as they are
         nodes = Nodes(v[:, 1:], patches.valid, patches.centres, patches.uniform)
-        adjacency = link(nodes)
-        real = torch.cat([patches.valid.new_ones(batch_size, 1), patches.valid], dim=1)
+        adjacency = link(nodes)  # (B, N, N)
+
+        # messages along the links
+        real = torch.cat([patches.valid.new_ones(batch_size, 1), patches.valid], dim=1)  # (B, 1 + N)
         x, links = self.norm(torch.relu(v), real), adjacency
         added = self._added(x, links, patches)
         for exchange in self.before:
-            x = exchange(x, real, self._whole(links, patches), added)
+            x = exchange(x, real, self._with_whole_view(links, patches), added)
             links, added = link(replace(nodes, features=x[:, 1:])), None  # positions are in the features by now
-        return Graph(nodes, adjacency, self.mix(x, self._whole(links, patches), added))
+        feature = self.mix(x, self._with_whole_view(links, patches), added)  # (B, D)
+        return Graph(nodes, adjacency, feature)
 
     def figures(self, graph: Graph, patches: PatchInput) -> dict[str, Tensor]:
         """What is worth watching; in validation also the silent filters of each layer."""
         return graph.figures() | ({} if self.training else self.embed.silent_filters(patches.blocks))
 
-    def _whole(self, adjacency: Tensor, patches: PatchInput) -> Tensor:
+    def _with_whole_view(self, adjacency: Tensor, patches: PatchInput) -> Tensor:
         """Eq. 3 and 4: with the whole view, normalised."""
         return self.normalise(with_whole_view(adjacency, patches.valid, self.corner))
 
@@ -92,7 +101,7 @@ class GraphEncoder(nn.Module):
         """(B, 1 + N, D) what joins the messages of each node: absolute and relative positions."""
         parts = [] if self.position is None else [self.position(patches.centres, patches.valid)]
         if self.relative is not None:
-            parts.append(self.relative(x, self._whole(adjacency, patches)))
+            parts.append(self.relative(x, self._with_whole_view(adjacency, patches)))
         return torch.stack(parts).sum(dim=0) if parts else None
 
 
@@ -123,7 +132,7 @@ class SingleProduct(nn.Module):
         super().__init__()
         self.weight = nn.Linear(dim, dim, bias=False)
         self.norm = BatchNorm(dim)
-        nn.init.kaiming_normal_(self.weight.weight, nonlinearity="relu")
+        init_he(self.weight.weight)
 
     def forward(self, nodes: Tensor, adjacency: Tensor, added: Tensor | None = None) -> Tensor:
         messages = adjacency @ nodes if added is None else adjacency @ nodes + added

@@ -7,8 +7,8 @@ from torch import nn
 from gra2seq.config.model import ModelConfig
 from gra2seq.data.batches import Batch
 from gra2seq.models.sketch_model import Code, Encoding, Painting, SketchModel, build_decoder
-from gra2seq.nn.gaussian import RisingWeight
-from gra2seq.nn.gaussian_mixture import GaussianMixture
+from gra2seq.nn.kl import RisingWeight
+from gra2seq.nn.mixture_prior import GaussianMixture
 from gra2seq.nn.picture_cnn import PictureCNN, rpcl_cnn
 
 KL_LAG, KL_RATE = 0.999, 0.9999  # the mixture KL's weight rises as 1 - 0.999 x 0.9999^step

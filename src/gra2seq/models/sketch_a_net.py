@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from gra2seq.data.batches import Batch
 from gra2seq.errors import UserError
-from gra2seq.nn.picture_cnn import init_he
+from gra2seq.nn.initial_weights import init_he_layers
 
 HIDDEN = 512  # of its two hidden layers; a random number for each drops it or not
 SIDE = 225  # pixels of the pictures it sees
@@ -32,7 +32,7 @@ class SketchANet(nn.Module):
         self.first = nn.Linear(256 * 7 * 7, HIDDEN)
         self.second = nn.Linear(HIDDEN, HIDDEN)
         self.last = nn.Linear(HIDDEN, categories)
-        init_he(self)
+        init_he_layers(self)
         # Channels side by side in memory suit a CPU's convolutions, and pooling before ReLU, which is the same, leaves
         # less to do (docs/decisions).
         self.features.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

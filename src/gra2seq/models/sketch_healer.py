@@ -13,7 +13,8 @@ from gra2seq.data.batches import Batch
 from gra2seq.data.views import PatchInput
 from gra2seq.models.graph_encoder import Graph, GraphEncoder, SingleProduct
 from gra2seq.models.sketch_model import Code, Decoded, Encoding, SketchModel, build_decoder, rows_that_count
-from gra2seq.nn.links import NORMALISING, link_rule
+from gra2seq.nn.adjacency import NORMALISING
+from gra2seq.nn.links import link_rule
 from gra2seq.nn.lstm import pack, unpack
 from gra2seq.nn.patch_cnn import PatchCNN
 from gra2seq.nn.stroke_encoder import StrokeEncoder

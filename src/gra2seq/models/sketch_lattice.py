@@ -1,4 +1,4 @@
-"""SketchLattice (Qi et al., ICCV 2021): a graph of the lattice points that meet ink, known by their places alone."""
+"""SketchLattice (Qi et al., ICCV 2021): a graph of the lattice points that meet ink, known by their places only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from gra2seq.config.model import ModelConfig
 from gra2seq.data.batches import Batch
 from gra2seq.data.views import PointInput
 from gra2seq.models.sketch_model import Code, Encoding, SketchModel, build_decoder
-from gra2seq.nn.links import NORMALISING, Link, Nodes, link_rule
+from gra2seq.nn.adjacency import NORMALISING
+from gra2seq.nn.links import Link, Nodes, link_rule
 from gra2seq.nn.masked_batch_norm import BatchNorm
 from gra2seq.sketch.lattice import LATTICE, VIEW
 

@@ -14,7 +14,7 @@ from gra2seq.nn.code_repair import CodeRepair
 from gra2seq.nn.frame_predictor import FramePredictor
 from gra2seq.nn.ink_predictor import InkPredictor
 from gra2seq.nn.lstm import members, pack, unpack
-from gra2seq.nn.mixture import PenMove
+from gra2seq.nn.pen_move import PenMove
 from gra2seq.nn.picture_cnn import PicturePainter
 from gra2seq.nn.stroke_decoder import StrokeDecoder
 from gra2seq.sketch.strokes import DOWN, END
@@ -142,7 +142,7 @@ def own_prefixes(decoder: StrokeDecoder, batch: Batch, code: Tensor) -> Targets:
         count = rows_that_count(targets.rows)
         moves = decoder(targets.inputs, targets.given, code, count)
         noise = pack(draws[..., 1:], count)
-        drawn = unpack(noise, moves.sample(1.0, noise=noise.data), targets.rows.shape[1])
+        drawn = unpack(noise, moves.sample(noise=noise.data), targets.rows.shape[1])
         off = (drawn - targets.rows)[..., :DOWN]  # (B, T, 2) of the point that row t leads to
         there = torch.arange(off.shape[1], device=off.device) < (count - 1).unsqueeze(1)  # END leads nowhere
         taken = (draws[..., 0] > 0) & there & (torch.linalg.vector_norm(off, dim=-1) < FARTHEST_PREFIX)

@@ -10,7 +10,7 @@ from gra2seq.data.batches import Batch
 from gra2seq.data.views import StrokeInput
 from gra2seq.models.sketch_model import Code, Encoding, SketchModel, build_decoder
 from gra2seq.nn.distributed import total
-from gra2seq.nn.gaussian import RisingWeight, standard_kl
+from gra2seq.nn.kl import RisingWeight, standard_kl
 from gra2seq.nn.stroke_encoder import StrokeEncoder
 
 KL_WEIGHT = 0.5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gra2seq.config.model import ModelConfig
@@ -11,8 +11,9 @@ from gra2seq.data.batches import Batch
 from gra2seq.data.views import PatchInput
 from gra2seq.models.graph_encoder import Graph, GraphEncoder, graph_rounds
 from gra2seq.models.sketch_model import Code, Encoding, SketchModel, build_decoder
+from gra2seq.nn.adjacency import NORMALISING
 from gra2seq.nn.centroids import Centroids
-from gra2seq.nn.links import NORMALISING, link_rule
+from gra2seq.nn.links import link_rule
 from gra2seq.nn.patch_cnn import PatchCNN
 
 
@@ -33,18 +34,25 @@ class SynonymEncoder(nn.Module):
         figures = self.graph.figures(graph, patches)
         if self.centroids is None:
             return Encoding(mean, log_variance, {}, figures)
-        vectors = graph.nodes.features[patches.valid]  # (n, D)
+        pull, clustering = self._cluster(self.centroids, graph.nodes.features[patches.valid], patches, len(batch))
+        return Encoding(mean, log_variance, {"cluster": self.cluster_weight * pull}, figures | clustering)
+
+    def _cluster(
+        self, centroids: Centroids, vectors: Tensor, patches: PatchInput, drawings: int
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The pull of the patches' vectors (n, D) to their centroids, which follow them in training, and figures."""
         fixed = vectors.detach()
-        if self.training and not bool(self.centroids.started) and patches.order is not None:
-            self.centroids.start_(fixed, patches.order[patches.valid])
-        cluster = self.centroids.assign(fixed)
+        if self.training and not bool(centroids.started) and patches.order is not None:
+            centroids.start_(fixed, patches.order[patches.valid])
+        cluster = centroids.assign(fixed)
         if self.training:
-            self.centroids.update_(fixed, cluster)
-        pull = self.centroids.pull(vectors, cluster, len(batch), self.cluster_form)
-        places = self.centroids.places
-        figures["cosine_centroid"] = F.cosine_similarity(fixed, places[cluster], dim=-1).mean()
-        figures["living_clusters"] = torch.zeros_like(places[:, 0]).index_fill(0, cluster, 1).sum()
-        return Encoding(mean, log_variance, {"cluster": self.cluster_weight * pull}, figures)
+            centroids.update_(fixed, cluster)
+        places = centroids.places
+        figures = {
+            "cosine_centroid": F.cosine_similarity(fixed, places[cluster], dim=-1).mean(),
+            "living_clusters": torch.zeros_like(places[:, 0]).index_fill(0, cluster, 1).sum(),
+        }
+        return centroids.pull(vectors, cluster, drawings, self.cluster_form), figures
 
 
 def synonym_encoder(config: ModelConfig, graph: GraphEncoder) -> SynonymEncoder:

@@ -1,1 +1,1 @@
-"""Layers: patch CNN, link rules, graph convolution, centroids, LSTM, stroke decoder, mixture."""
+"""Layers: patch CNN, link rules, graph convolution, centroids, LSTM, stroke decoder, pen moves."""

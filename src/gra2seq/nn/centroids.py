@@ -69,7 +69,7 @@ class Centroids(nn.Module):
             return distance.sum() / sketches
         if form == "squared":
             # The loop averages over processes: this process's sum over the mean share of the patches. (In use one
-            # process may be alone with its batch: no sum over processes then.)
+            # process may be the only one with a batch: no sum over processes then.)
             share = patches.new_tensor([len(patches), 1.0])
             share = total(share) if self.training else share
             return 0.5 * apart.square().sum() / (share[0] / share[1]).clamp(min=1)

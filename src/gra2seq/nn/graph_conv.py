@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from gra2seq.nn.initial_weights import init_he
 from gra2seq.nn.masked_batch_norm import BatchNorm
 
 
@@ -16,8 +17,7 @@ class Messages(nn.Module):
         self.first = nn.Linear(dim, dim, bias=False)  # W of eq. 4
         self.second = nn.Linear(dim, dim, bias=False)
         self.norm = BatchNorm(dim)
-        for layer in (self.first, self.second):  # torch's default is 2.4 times smaller: the residual would drown it
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+        init_he(self.first.weight, self.second.weight)  # with torch's default the residual would drown them
 
     def aggregate(self, nodes: Tensor, adjacency: Tensor, added: Tensor | None = None) -> Tensor:
         """(B, N, D) features and a normalised (B, N, N) adjacency -> (B, N, D). Rows without edges stay 0.

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from gra2seq.nn.initial_weights import init_he_layers
 from gra2seq.nn.masked_batch_norm import BatchNorm
-from gra2seq.nn.picture_cnn import init_he, pixels
+from gra2seq.nn.picture_cnn import pixels
 
 SIDE = 64  # pixels of the pictures: a line of the canvas is one and a half of them wide
 CHANNELS = (32, 64, 128, 256)  # on the way down; each layer halves the side
@@ -47,7 +48,7 @@ class InkPredictor(nn.Module):
         after = (*reversed(CHANNELS[:-1]), LAST)
         self.up = nn.ModuleList(nn.ConvTranspose2d(a, b, 4, 2, padding=1) for a, b in zip(joined, after, strict=True))
         self.last = nn.Conv2d(LAST + 2, 2, 3, padding=1)
-        init_he(self)
+        init_he_layers(self)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # faster on a CPU
 
     def forward(self, code: Tensor, visible: Tensor, lost: Tensor) -> PredictedInk:

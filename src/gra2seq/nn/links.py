@@ -18,7 +18,6 @@ SELF = 1.0
 TWO = (0.5, 0.2)  # eq. 2: the closest, the second
 HEALER = (0.5, 0.3, 0.2)  # SketchHealer: self, one step, two steps
 REACH = 0.2  # SketchLattice: of the largest distance between two points
-WHOLE = 0.5  # eq. 3: what each node receives from the whole view, and the whole view from itself
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,9 @@ def nearest(closeness: Tensor, valid: Tensor, weight: Tensor, shares: Sequence[f
 
     Of equally close nodes the earlier drawn one is chosen. A node with fewer valid others has fewer edges.
     """
-    alone = torch.eye(valid.shape[-1], dtype=torch.bool, device=valid.device)
-    open_ = valid.unsqueeze(-1) & valid.unsqueeze(-2) & ~alone  # (B, N, N) pairs that may be linked
-    adjacency = SELF * (alone & valid.unsqueeze(-1)).to(weight.dtype)
+    itself = torch.eye(valid.shape[-1], dtype=torch.bool, device=valid.device)
+    open_ = valid.unsqueeze(-1) & valid.unsqueeze(-2) & ~itself  # (B, N, N) pairs that may be linked
+    adjacency = SELF * (itself & valid.unsqueeze(-1)).to(weight.dtype)
     for share in shares:
         rank = closeness.detach().masked_fill(~open_, -torch.inf)
         chosen = torch.zeros_like(open_).scatter_(-1, rank.argmax(dim=-1, keepdim=True), True) & open_
@@ -124,40 +123,6 @@ LINKS: dict[str, Link] = {
     "within-reach": within_reach,
     "none": unlinked,
 }
-
-
-def with_whole_view(adjacency: Tensor, valid: Tensor, corner: float = WHOLE) -> Tensor:
-    """Eq. 3: [corner, 0; 0.5, A], (B, N + 1, N + 1). The released code has 1 in the corner."""
-    batch, nodes, _ = adjacency.shape
-    full = adjacency.new_zeros(batch, nodes + 1, nodes + 1)
-    full[:, 0, 0] = corner
-    full[:, 1:, 0] = WHOLE * valid.to(adjacency.dtype)
-    full[:, 1:, 1:] = adjacency
-    return full
-
-
-def symmetric(adjacency: Tensor) -> Tensor:
-    """Eq. 4: D^-1/2 A D^-1/2 with D the row sums; a row without edges stays 0."""
-    root = _inverse(adjacency.sum(dim=-1)).sqrt()
-    return root.unsqueeze(-1) * adjacency * root.unsqueeze(-2)
-
-
-def by_row(adjacency: Tensor) -> Tensor:
-    """The released code's: each row divided by its sum."""
-    return _inverse(adjacency.sum(dim=-1)).unsqueeze(-1) * adjacency
-
-
-def _inverse(degree: Tensor) -> Tensor:
-    linked = degree > 0
-    return linked / torch.where(linked, degree, 1)
-
-
-def unnormalised(adjacency: Tensor) -> Tensor:
-    """SketchHealer's release: the adjacency as it is."""
-    return adjacency
-
-
-NORMALISING: dict[str, Callable[[Tensor], Tensor]] = {"symmetric": symmetric, "rows": by_row, "none": unnormalised}
 
 
 def register_links(name: str, link: Link) -> None:

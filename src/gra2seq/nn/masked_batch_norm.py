@@ -12,17 +12,18 @@ from torch import Tensor, nn
 from gra2seq.nn.distributed import total
 from gra2seq.nn.full_precision import full_precision
 
+MOMENTUM, EPSILON = 0.1, 1e-5  # torch's
+
 
 class BatchNorm(nn.Module):
     """Normalises (…, D) over all leading axes; rows where `real` is False come out as 0."""
 
-    def __init__(self, dim: int, momentum: float = 0.1, epsilon: float = 1e-5) -> None:
+    def __init__(self, dim: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(dim))
         self.bias = nn.Parameter(torch.zeros(dim))
         self.register_buffer("mean", torch.zeros(dim))
         self.register_buffer("variance", torch.ones(dim))
-        self.momentum, self.epsilon = momentum, epsilon
         self.mean: Tensor
         self.variance: Tensor
 
@@ -37,9 +38,9 @@ class BatchNorm(nn.Module):
             variance = total(((x - mean).square() * weights).sum(axes)) / count
             with torch.no_grad():
                 unbiased = variance * (count / (count - 1).clamp(min=1))
-                self.mean.lerp_(mean, self.momentum)
-                self.variance.lerp_(unbiased, self.momentum)
+                self.mean.lerp_(mean, MOMENTUM)
+                self.variance.lerp_(unbiased, MOMENTUM)
         else:
             mean, variance = self.mean, self.variance
-        normal = (x - mean) * torch.rsqrt(variance + self.epsilon)
+        normal = (x - mean) * torch.rsqrt(variance + EPSILON)
         return (normal * self.weight + self.bias) * weights

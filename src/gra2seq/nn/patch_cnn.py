@@ -16,14 +16,15 @@ from torch.nn import functional as F
 
 from gra2seq.data.blocks import Blocks, Level
 from gra2seq.nn.full_precision import full_precision
+from gra2seq.nn.initial_weights import init_he
 from gra2seq.sketch.region import Flags
 from gra2seq.sketch.strokes import Floats
 
 CHANNELS = (8, 32, 64, 128, 256, 512, 512)  # paper
 BLANK, INK = 0.0, 1.0  # pixel values; the released code has -1 and +1 (docs/differences.md)
-FEW = 0.2  # share of features above 0 below which a CPU is faster with these alone (docs/decisions)
+FEW = 0.2  # share of features above 0 below which a CPU is faster with only these (docs/decisions)
 WIDE = 128  # channels from which that pays
-ALONE = 3  # threads up to which it does: finding those features is work for one
+FEW_THREADS = 3  # threads up to which it does: finding those features is work for one
 
 
 class PatchCNN(nn.Module):
@@ -38,8 +39,7 @@ class PatchCNN(nn.Module):
         self.weights = nn.ParameterList(
             nn.Parameter(torch.empty(after, before, 2, 2)) for before, after in pairwise(sizes)
         )
-        for weight in self.weights:  # without batch norm between them, nothing else keeps the signal's size
-            nn.init.kaiming_normal_(weight, nonlinearity="relu")
+        init_he(*self.weights)  # without batch norm between them, nothing else keeps the signal's size
         self.biases = nn.ParameterList(nn.Parameter(torch.zeros(after)) for after in channels if bias)
         patterns = (torch.arange(16).unsqueeze(1) >> torch.arange(4)) & 1  # (16, 4) all 2 x 2 blocks
         self.register_buffer("patterns", blank + (ink - blank) * patterns.float(), persistent=False)
@@ -109,7 +109,7 @@ class PatchCNN(nn.Module):
 def _level(features: Tensor, weight: Tensor, level: Level, relu: bool) -> Tensor:
     """Features of blocks from those of their quarters, which are 0 or more."""
     in_use = features.device.type == "cpu" and not torch.is_grad_enabled()
-    if in_use and weight.shape[1] >= WIDE and torch.get_num_threads() <= ALONE:
+    if in_use and weight.shape[1] >= WIDE and torch.get_num_threads() <= FEW_THREADS:
         there = features.numpy() != 0  # NaN counts as non-zero, so a diverged model is still detected
         if np.count_nonzero(there) < FEW * there.size:
             result = _of_few(features.numpy(), there, weight, level)

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from gra2seq.nn.initial_weights import init_he_layers
+
 PIX2SEQ = ((4, 2), (4, 1), (8, 2), (8, 1), (8, 2), (8, 1))  # channels and stride of sketch-pix2seq's convolutions
 DILATIONS = (1, 2, 5)  # of RPCL-pix2seq's parallel convolutions
 DILATED = (32, 64)  # channels of each of them, in the first and in the second block
@@ -19,14 +21,6 @@ def pixels(pictures: Tensor) -> Tensor:
     """(B, side, side) or (B, channels, side, side) of 0 to 255 -> (B, channels, side, side) of 0 to 1."""
     apart = pictures.unsqueeze(1) if pictures.ndim == 3 else pictures
     return apart.to(torch.get_default_dtype()) / 255
-
-
-def init_he(network: nn.Module) -> None:
-    """He's initial weights: without batch norm nothing else keeps the signal's size from layer to layer."""
-    for layer in network.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear) and layer.bias is not None:
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-            nn.init.zeros_(layer.bias)
 
 
 class Same(nn.Module):
@@ -59,7 +53,7 @@ class PictureCNN(nn.Module):
     def __init__(self, layers: nn.Sequential, side: int, channels: int = 1) -> None:
         super().__init__()
         self.layers = layers
-        init_he(layers)
+        init_he_layers(layers)
         layers.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # faster on a CPU
         with torch.no_grad():
             self.dim = layers(torch.zeros(1, channels, side, side)).numel()
@@ -93,8 +87,9 @@ def _halving(sizes: tuple[int, ...]) -> list[nn.Module]:
 class PicturePainter(nn.Module):
     """Code -> logits of a picture: a linear layer, then transposed convolutions, each doubling the side."""
 
-    def __init__(self, code: int, side: int, channels: tuple[int, ...] = tuple(reversed(SONG))) -> None:
+    def __init__(self, code: int, side: int) -> None:
         super().__init__()
+        channels = SONG[::-1]
         if side % 2 ** len(channels):
             raise ValueError(f"a picture of {side} pixels cannot be halved {len(channels)} times")
         self.side = side

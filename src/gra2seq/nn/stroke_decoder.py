@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from gra2seq.nn.full_precision import single
 from gra2seq.nn.lstm import LSTM, pack
-from gra2seq.nn.mixture import PenMove, raw_size
+from gra2seq.nn.pen_move import PenMove, raw_size
 from gra2seq.sketch.strokes import DOWN
 
 State = tuple[Tensor, ...]

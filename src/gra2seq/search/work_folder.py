@@ -46,7 +46,7 @@ class WorkFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder, made if need be, for this process alone; an empty one is removed again."""
+        """Hold the folder, made if need be, for this process only; an empty one is removed again."""
         with readable_os_errors(self.out):
             self.path.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.path / LOCK, fallback_to_soft=False)

@@ -1,8 +1,8 @@
 """Damage: all that may be known of a drawing of which a part is lost.
 
 `Damage` holds the visible strokes, the lost region and the frame, and is the only value that encoders, guidance,
-infill and tables receive: what is hidden cannot reach them. It is made here, from holes, erased regions and missing
-ends (what users have) or from the paper's masks (its protocol).
+infill and tables receive: what is hidden cannot reach them. It is made here from holes, erased regions and missing
+ends, which is what users have, and in `masking` from the paper's masks.
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.centres import NODES, centre_points
 from gra2seq.sketch.region import Box, Piece, Region, pieces
 from gra2seq.sketch.strokes import Doubles, Sketch
 
 Holes = Sequence[Box] | Sequence[Sequence[Box]]  # the same for all sketches, or a list for each
 Frames = Box | Sequence[Box]
-MASKED_SIDE = 0.4  # side of what a masked patch loses, of the longer side of the drawing: 256 / 640 (paper)
 OVERHANG = 0.3  # share of a lost region beyond the visible strokes that the frame is assumed to reach into
 INSIDE_FRAME = 1e-4  # of the longer side: by how much strokes may stick out of a given frame
 
@@ -98,7 +96,7 @@ def lose(sketch: Sketch, lost: Region, frame: Box | None = None, uncut: Collecti
     parts.sort(key=lambda part: part.stroke)
     if not parts:
         raise UserError(
-            f"{_name(sketch)} has no stroke outside of the lost region: nothing is visible to draw it from "
+            f"{name_of(sketch)} has no stroke outside of the lost region: nothing is visible to draw it from "
             f"(the drawing lies at {_numbers(sketch.box)})"
         )
     lengths = np.array([len(part.points) for part in parts])
@@ -172,41 +170,6 @@ def checked_frame(frame: Box, visible: Sketch) -> Box:
     return x, y, width, height
 
 
-def mask(sketch: Sketch, noise: NDArray[np.floating], probability: float, frame: Box | None = None) -> Damage:
-    """The paper's masks, approach (a): of the first patch centres along the whole drawing, those whose number in
-    `noise` lies below the probability lose their patch, a square of 0.4 of the longer side.
-
-    The surviving centres are part of the protocol and are given to the model; nothing else of the hidden strokes is.
-    """
-    frame = sketch.box if frame is None else frame
-    every = centre_points(sketch).astype(np.float64)
-    first = min(len(every), NODES, len(noise))
-    masked = np.zeros(len(every), bool)
-    masked[:first] = noise[:first] < probability
-    if not masked.any():
-        return Damage(sketch, Region(), frame, every)
-    half = MASKED_SIDE * (max(frame[2:]) or 1.0) / 2
-    boxes = np.concatenate([every[masked] - half, every[masked] + half], axis=1)
-    lost = Region(boxes)
-    try:
-        return Damage(lose(sketch, lost, frame).visible, lost, frame, every[~masked])
-    except UserError:
-        raise UserError(
-            f"masks with probability {probability} hide all of {_name(sketch)}: lower it, or use another seed"
-        ) from None
-
-
-def masked(sketches: Sequence[Drawable], probability: float, seed: int) -> list[Damage]:
-    """Each sketch with patches masked at random, the same ones wherever the drawing lies and whatever its size."""
-    if not 0 <= probability <= 1:
-        raise UserError(f"mask probability {probability} must lie between 0 and 1")
-    intact = [one for one in checked_drawables(sketches) if isinstance(one, Sketch)]
-    if len(intact) < len(sketches):
-        raise UserError("masks are for sketches: these are damaged already")
-    noise = [np.random.Generator(np.random.PCG64((seed, own_number(one)))).random(NODES) for one in intact]
-    return [mask(one, numbers, probability) for one, numbers in zip(intact, noise, strict=True)]
-
-
 def own_number(sketch: Sketch) -> int:
     """A number that strokes keep when they are moved or scaled, so that their randomness stays the same."""
     return crc32(sketch.lengths.tobytes())
@@ -266,7 +229,7 @@ def _shape(value: Any) -> tuple[int, ...]:
         return (-1,)
 
 
-def _name(sketch: Sketch) -> str:
+def name_of(sketch: Sketch) -> str:
     return f"sketch {sketch.key!r}" if sketch.key else "the sketch"
 
 

@@ -18,8 +18,9 @@ from typing import Final
 import numpy as np
 
 from gra2seq.errors import UserError
-from gra2seq.sketch.damage import Damage, Frames, Holes, damages_of, lose, masked, one_each
+from gra2seq.sketch.damage import Damage, Frames, Holes, damages_of, lose, one_each
 from gra2seq.sketch.erased_box import Candidates, candidates
+from gra2seq.sketch.masking import masked
 from gra2seq.sketch.region import Region, pieces
 from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
@@ -58,7 +59,7 @@ def to_heal(
     """The damage of each sketch, given by `holes` or detected, and which of them are intact: nothing to heal.
 
     Damage is taken as it is. Where lines are not kept, sketches without holes are drawn anew too. `masks`, a
-    probability and a seed, are the paper's: they say alone what is lost, in the frame of the whole drawing.
+    probability and a seed, are the paper's: nothing else says what is lost, in the frame of the whole drawing.
     """
     if masks[0]:
         if frame is not None or (len(holes) and not isinstance(holes, str)):

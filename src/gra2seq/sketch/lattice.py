@@ -14,16 +14,16 @@ MAX_POINTS = 150
 CELLS = 8  # along each side, of SketchLattice+
 
 
-def lattice_points(view: Pixels, lattice: int = LATTICE, most: int = MAX_POINTS) -> NDArray[np.int64]:
+def lattice_points(view: Pixels) -> NDArray[np.int64]:
     """(n, 2) column and row, in pixels of the 256 x 256 view, of lattice points on ink, row by row.
 
-    Where there are more than `most`, that many of them, evenly spread.
+    Where there are more than MAX_POINTS, that many of them, evenly spread.
     """
-    gap = len(view) // lattice
+    gap = len(view) // LATTICE
     rows, columns = np.nonzero(view[gap // 2 :: gap, gap // 2 :: gap])
     points = np.stack([columns, rows], axis=1) * gap + gap // 2
-    if len(points) > most:
-        points = points[np.linspace(0, len(points) - 1, most).astype(int)]
+    if len(points) > MAX_POINTS:
+        points = points[np.linspace(0, len(points) - 1, MAX_POINTS).astype(int)]
     return points
 
 

@@ -1,11 +1,12 @@
-"""The paper's four ways of masking a sketch, by name, and the random numbers of a benchmark.
+"""The paper's masks: patches of a sketch are hidden at random, in one of four ways.
 
-(a) and (d) are what models are given (`damage.mask`). (b) and (c) let hidden lines through; they are kept for the
-paper's figure of masks.
+(a) and (d) are what models are given. (b) and (c) let hidden lines through; they are kept for the paper's figure of
+masks. A mask of another shape is a function beside `mask` that returns a `Damage`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,15 +18,51 @@ from safetensors.numpy import save_file
 from gra2seq.errors import UserError
 from gra2seq.sketch.canvas import Canvas, Pixels, draw, lost_on
 from gra2seq.sketch.centres import NODES, centre_points
-from gra2seq.sketch.damage import MASKED_SIDE, Damage, mask
+from gra2seq.sketch.damage import Damage, Drawable, checked_drawables, lose, name_of, own_number
 from gra2seq.sketch.lattice import VIEW, visible_points
 from gra2seq.sketch.patches import on_canvas, window
 from gra2seq.sketch.region import Region
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write
 
+MASKED_SIDE = 0.4  # side of what a masked patch loses, of the longer side of the drawing: 256 / 640 (paper)
 # The paper's letters: (a) and (b) damage patches, (c) and (d) SketchLattice's points.
 APPROACHES = {"a": "wipe-then-crop", "b": "crop-by-turns", "c": "drop-points", "d": "wipe-then-lattice"}
+
+
+def mask(sketch: Sketch, noise: NDArray[np.floating], probability: float) -> Damage:
+    """The paper's masks, approach (a): of the first patch centres along the whole drawing, those whose number in
+    `noise` lies below the probability lose their patch, a square of 0.4 of the longer side.
+
+    The surviving centres are part of the protocol and are given to the model; nothing else of the hidden strokes is.
+    """
+    frame = sketch.box
+    every = centre_points(sketch).astype(np.float64)
+    first = min(len(every), NODES, len(noise))
+    masked = np.zeros(len(every), bool)
+    masked[:first] = noise[:first] < probability
+    if not masked.any():
+        return Damage(sketch, Region(), frame, every)
+    half = MASKED_SIDE * (max(frame[2:]) or 1.0) / 2
+    boxes = np.concatenate([every[masked] - half, every[masked] + half], axis=1)
+    lost = Region(boxes)
+    try:
+        return Damage(lose(sketch, lost, frame).visible, lost, frame, every[~masked])
+    except UserError:
+        raise UserError(
+            f"masks with probability {probability} hide all of {name_of(sketch)}: lower it, or use another seed"
+        ) from None
+
+
+def masked(sketches: Sequence[Drawable], probability: float, seed: int) -> list[Damage]:
+    """Each sketch with patches masked at random, the same ones wherever the drawing lies and whatever its size."""
+    if not 0 <= probability <= 1:
+        raise UserError(f"mask probability {probability} must lie between 0 and 1")
+    intact = [one for one in checked_drawables(sketches) if isinstance(one, Sketch)]
+    if len(intact) < len(sketches):
+        raise UserError("masks are for sketches: these are damaged already")
+    noise = [np.random.Generator(np.random.PCG64((seed, own_number(one)))).random(NODES) for one in intact]
+    return [mask(one, numbers, probability) for one, numbers in zip(intact, noise, strict=True)]
 
 
 def crop_by_turns(sketch: Sketch, canvas: Canvas, noise: NDArray[np.floating], probability: float) -> Pixels:

@@ -1,7 +1,7 @@
 """Equal blocks get one number, so that the patch CNN sees each distinct block once.
 
 Every convolution of the patch CNN has a 2 x 2 kernel and stride 2, so the feature of a 2^k x 2^k block depends on
-its own pixels alone. This file gives the distinct blocks of a batch of patches numbers, level by level (hash-consing):
+its own pixels only. This file gives the distinct blocks of a batch of patches numbers, level by level (hash-consing):
 number 0 is the blank block, and a block is identified by the numbers of its four quarters. `nn/patch_cnn.py` computes
 with the result; nothing is approximated.
 

@@ -112,9 +112,9 @@ def render_region(sketch: Sketch, region: Region | None, size: int = 512) -> Pic
     return picture
 
 
-def region_sheet(drawings: Sequence[tuple[Sketch, Region | None]], size: int = 512) -> Picture:
+def region_sheet(drawings: Sequence[tuple[Sketch, Region | None]]) -> Picture:
     """`render_region` of several drawings in a grid that is nearly square; at most MAX_SHEET of them."""
-    shown = [render_region(sketch, region, size) for sketch, region in drawings[:MAX_SHEET]]
+    shown = [render_region(sketch, region) for sketch, region in drawings[:MAX_SHEET]]
     columns = math.ceil(math.sqrt(len(shown)))
     shown += [np.full_like(shown[0], BLANK_VALUE)] * (-len(shown) % columns)
     rows = [np.concatenate(shown[start : start + columns], axis=1) for start in range(0, len(shown), columns)]

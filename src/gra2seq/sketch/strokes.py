@@ -37,7 +37,7 @@ class Sketch:
     >>> import gra2seq
     >>> house = gra2seq.Sketch.from_polylines([[(0, 9), (0, 4), (4, 0), (8, 4), (8, 9)]], category="house")
     >>> house, len(house), house == house.with_points(house.points + 1)
-    (Sketch(house, 1 strokes, 5 points), 5, False)
+    (Sketch(house, 1 stroke, 5 points), 5, False)
     """
 
     points: Floats  # (P, 2)
@@ -110,7 +110,7 @@ class Sketch:
 
         >>> import gra2seq
         >>> gra2seq.Sketch.from_quickdraw([[[0, 50, 100], [40, 0, 40]]])
-        Sketch(?, 1 strokes, 3 points)
+        Sketch(?, 1 stroke, 3 points)
         """
         strokes = []
         for number, stroke in enumerate(drawing):
@@ -133,7 +133,7 @@ class Sketch:
 
         >>> import gra2seq
         >>> gra2seq.Sketch.from_svg('<svg xmlns="http://www.w3.org/2000/svg"><path d="M 0 0 L 30 40"/></svg>')
-        Sketch(?, 1 strokes, 2 points)
+        Sketch(?, 1 stroke, 2 points)
         """
         from gra2seq.formats.svg import read_svg  # here: formats are built on sketches
 
@@ -233,30 +233,15 @@ class Sketch:
         return hash((self.lengths.tobytes(), self.category, self.key, self.parts))
 
     def __repr__(self) -> str:
-        return f"Sketch({self.category or '?'}, {len(self.lengths)} strokes, {len(self)} points)"
-
-
-def to_stroke5(sketch: Sketch, length: int | None = None) -> Doubles:
-    """Offsets and one-hot pen states, (T, 5): DOWN inside a stroke, UP at its end, then END rows up to `length`.
-
-    There is always at least one END row.
-    """
-    rows3 = sketch.to_stroke3()
-    length = len(rows3) + 1 if length is None else length
-    if len(rows3) >= length:
-        raise UserError(
-            f"sketch has {len(rows3)} points, the model takes {length - 1}: simplify it or raise max_points"
-        )
-    rows = np.zeros((length, 5))
-    rows[: len(rows3), :2] = rows3[:, :2]
-    rows[: len(rows3), UP] = rows3[:, LIFT]
-    rows[: len(rows3), DOWN] = 1 - rows3[:, LIFT]
-    rows[len(rows3) :, END] = 1
-    return rows
+        strokes, points = _counted(len(self.lengths), "stroke"), _counted(len(self), "point")
+        return f"Sketch({self.category or '?'}, {strokes}, {points})"
 
 
 def from_stroke5(rows: ArrayLike, **about: Any) -> Sketch:
-    """The inverse of `to_stroke5`: what follows the first END row is ignored."""
+    """From offsets and one-hot pen states, (T, 5): DOWN inside a stroke, UP at its end.
+
+    The first END row and what follows it are ignored.
+    """
     rows = np.asarray(rows, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[1] != 5:
         raise UserError(f"stroke-5 needs rows of (dx, dy, down, up, end), got shape {rows.shape}")
@@ -275,6 +260,10 @@ def _from_offsets(offsets: Doubles, lift: Doubles, about: dict[str, Any]) -> Ske
     with np.errstate(over="ignore", invalid="ignore"):  # Sketch says what is wrong with infinite points
         points = offsets.cumsum(axis=0).astype(np.float32)
     return Sketch(points, lengths, **about)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _points(stroke: ArrayLike, number: int) -> Floats:

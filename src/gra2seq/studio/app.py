@@ -24,10 +24,10 @@ from gra2seq.studio import schemas
 from gra2seq.studio.batching import answers
 from gra2seq.studio.engine import Drawn, DrawRequest, Engine, plain_strokes
 from gra2seq.studio.errors import add_error_handlers, error_line
-from gra2seq.studio.gallery import Gallery
 from gra2seq.studio.graphs import graph_answer
 from gra2seq.studio.guard import Guard
-from gra2seq.studio.guess import Guesser
+from gra2seq.studio.guess_name import Guesser
+from gra2seq.studio.known_drawings import Gallery
 from gra2seq.studio.limits import MAX_SEED, BusyError
 from gra2seq.studio.pages import static_files
 
@@ -223,7 +223,7 @@ async def _stream(drawings: AsyncIterator[Drawn]) -> Response:
             async for drawing in drawings:
                 yield _line(asdict(drawing))
             yield _line({"done": True, "seconds": round(time.perf_counter() - began, 3)})
-        except Exception as error:  # the status is sent already: the last line tells of it
+        except Exception as error:  # the status is sent already: the last line says so
             yield _line(error_line(error))
 
     return StreamingResponse(lines(), media_type=NDJSON)

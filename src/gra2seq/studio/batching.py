@@ -79,7 +79,7 @@ class Batcher:
                 job.deliver(DONE)
 
     def _retry_or_fail(self, jobs: Sequence[Job], error: Exception) -> None:
-        """One bad drawing must not spoil the batch: after a failure each job runs alone."""
+        """One bad drawing must not spoil the batch: after a failure each job runs on its own."""
         for job in jobs if len(jobs) > 1 else ():
             try:
                 self._run([job])

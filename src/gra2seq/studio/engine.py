@@ -21,7 +21,7 @@ from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.simplify import EPSILON, SIDE, rdp_sketch
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.studio.batching import Batcher, Job
-from gra2seq.studio.gallery import Gallery
+from gra2seq.studio.known_drawings import Gallery
 from gra2seq.studio.limits import MAX_SAMPLES, BusyError
 from gra2seq.studio.signs import signs_of
 

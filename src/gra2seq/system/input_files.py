@@ -86,7 +86,7 @@ def read_bytes(path: str | Path, limit: float, advice: str = "split it or simpli
     """The whole file, unless it is larger than `limit` bytes; the error then gives the `advice`."""
     chunks, size = [], 0
     with open_input(path) as file:
-        while chunk := file.read(CHUNK):  # not in one go: a device or pipe does not tell its size
+        while chunk := file.read(CHUNK):  # not in one go: a device or pipe does not say its size
             size += len(chunk)
             if size > limit:
                 most = f"{limit / 1e6:,.0f} MB" if limit >= 1e6 else f"{limit / 1e3:,.0f} kB"

@@ -27,7 +27,7 @@ def keep_freed_memory() -> bool:
 
 
 def tune_garbage_collector() -> None:
-    """Collect cycles less often: importing torch alone triggers hundreds of collections that free nothing."""
+    """Collect cycles less often: importing torch triggers hundreds of collections that free nothing."""
     gc.set_threshold(GC_THRESHOLD)
 
 

@@ -80,7 +80,7 @@ def ctrl_c_delayed() -> Iterator[None]:
 def ctrl_c_blocked() -> Iterator[None]:
     """Delay Ctrl-C until the block ends; processes started inside inherit the mask and never receive one.
 
-    The mask alone would not do: another thread of this process, without the mask, may receive the signal, and Python
+    The mask is not enough: another thread of this process, without the mask, may receive the signal, and Python
     would interrupt the main thread all the same. Windows has no masks: there processes that are started ignore Ctrl-C
     by themselves (`_run`).
     """
@@ -104,7 +104,7 @@ def _ctrl_c_masked() -> Iterator[None]:
 def start_worker(work: Callable[..., None], *arguments: Any) -> Worker:
     """Start a process that runs `work(*arguments, connection)`; `connection` is the pipe to this process.
 
-    Ctrl-C is handled by this process alone: the worker never receives it, not even while it imports.
+    Ctrl-C is handled by this process only: the worker never receives it, not even while it imports.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -132,7 +132,7 @@ def _run(work: Callable[..., None], *arguments: Any) -> None:
 def make_forks_safe() -> None:
     """Let processes that are forked from this one compute on one thread; `Model` calls it, once is enough.
 
-    A fork copies the calling thread alone. OpenMP and OpenCV do not notice that their pools are gone: the first
+    A fork copies the calling thread only. OpenMP and OpenCV do not notice that their pools are gone: the first
     parallel operation of the child would wait for them forever.
     """
     if hasattr(os, "register_at_fork"):

@@ -56,7 +56,7 @@ def read_state(path: Path) -> dict[str, Any]:
 
 
 def read_shapes(path: Path) -> dict[str, Shape]:
-    """Name and shape of every tensor, from the header alone."""
+    """Name and shape of every tensor, from the header only."""
     with _readable(path):
         _check_header(path)
         with safe_open(path, framework="pt") as file:

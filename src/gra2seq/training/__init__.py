@@ -1,1 +1,1 @@
-"""The one loop, and the files a run leaves behind."""
+"""The training loop, and the files a run leaves behind."""

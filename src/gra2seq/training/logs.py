@@ -76,3 +76,8 @@ def _keep_up_to(path: Path, step: int) -> None:
     rows = [row for row in read_json_lines(path) if type(row.get("step")) is int and row["step"] <= step]
     with atomic_write(path) as temporary:
         temporary.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def read_metrics(run: Path, name: str = METRICS) -> list[dict[str, Any]]:
+    """The lines of a run's metrics.jsonl, or of another of its logs."""
+    return read_json_lines(run / name)

@@ -1,4 +1,4 @@
-"""The one loop, in the open: prepare, forward, backward, clip, step; now and then validate, draw and save.
+"""The training loop: prepare, forward, backward, clip, step; now and then validate, draw and save.
 
 Models know no optimiser, device or path; the loop knows of models only their objective. Every step is a pure function
 of the configuration and the step before, so a run that is killed and resumed goes on as if nothing had happened.
@@ -12,34 +12,31 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from lightning_fabric import Fabric
-from lightning_fabric.plugins.precision import MixedPrecision
-from lightning_fabric.utilities.exceptions import MisconfigurationException
 from torch import Tensor
 
 from gra2seq.config.run import RunConfig
 from gra2seq.config.systems import CLASSIFIER
+from gra2seq.data.batch_order import Schedule, Share, Steps, stream
 from gra2seq.data.batches import Batch
 from gra2seq.data.datasets import Dataset, open_dataset
-from gra2seq.data.schedule import Schedule, Share, Steps, stream
 from gra2seq.errors import UserError
 from gra2seq.folder import model_folder
 from gra2seq.models import model_files
 from gra2seq.models.registry import build_network, preparation_of
 from gra2seq.system.atomic_files import readable_os_errors
-from gra2seq.system.json_files import read_json_lines
 from gra2seq.system.memory import keep_freed_memory
 from gra2seq.training import checkpoint, manifest
 from gra2seq.training.average import Average
 from gra2seq.training.checkpoint import Progress
+from gra2seq.training.devices import fabric_of
 from gra2seq.training.logs import Logs
 from gra2seq.training.objectives import OBJECTIVES
 from gra2seq.training.optimise import BETAS, EPSILON, check_finite, clip, learning_rate
-from gra2seq.training.reader import NO_READER, load_reader
+from gra2seq.training.perceptual_reader import NO_READER, load_reader
 from gra2seq.training.report import Clock, Report, StepCallback, is_finished, reached_limit, seconds_left
 from gra2seq.training.run_lock import lock_run
 from gra2seq.training.stopping import Stopping
@@ -63,7 +60,7 @@ def train(config: RunConfig, *, resume: bool = False, on_step: StepCallback | No
     dataset = open_dataset(config.data, name=config.dataset or None)
     if len(dataset.train) == 0:
         raise UserError(f"{dataset.name} has no sketch in its train split: nothing to learn from")
-    fabric = _fabric(config)
+    fabric = fabric_of(config)
     leads = fabric.node_rank == 0 and fabric.local_rank == 0  # before the launch, whatever started the processes
     with lock_run(run) if leads else nullcontext():
         if leads:  # again: another training may have ended there while the data were made ready
@@ -78,41 +75,6 @@ def _check_folder(run: Path, resume: bool) -> None:
         raise UserError(f"{run} holds no run: nothing to resume; leave --resume out to start")
     if not resume and any((run / name).exists() for name in (model_files.LAST, model_files.WEIGHTS)):
         raise UserError(f"{run} holds a model already: go on with --resume, or choose another folder with run=…")
-
-
-class Autocast(MixedPrecision):
-    """Mixed precision that takes batches and gives losses as they are: masks, positions and targets keep their type."""
-
-    def convert_input(self, data: Any) -> Any:
-        return data
-
-    def convert_output(self, data: Any) -> Any:
-        return data
-
-
-def _device_type(config: RunConfig) -> str:
-    """The kind of device that the accelerator of a configuration stands for here."""
-    if config.accelerator in ("cpu", "mps"):
-        return config.accelerator
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if config.accelerator == "auto" and torch.backends.mps.is_available() else "cpu"
-
-
-def _fabric(config: RunConfig) -> Fabric:
-    try:
-        return Fabric(
-            accelerator=config.accelerator,
-            devices=config.devices,
-            num_nodes=config.num_nodes,
-            plugins=[] if config.precision == "32-true" else [Autocast("bf16-mixed", _device_type(config))],
-            strategy="ddp" if config.devices * config.num_nodes > 1 else "auto",
-        )
-    except (ImportError, RuntimeError, ValueError, MisconfigurationException) as error:
-        raise UserError(
-            f"accelerator={config.accelerator} with devices={config.devices} is not available here "
-            f"({str(error).strip().splitlines()[0]}): leave it auto, or give cpu"
-        ) from error
 
 
 class Trainer:
@@ -175,7 +137,7 @@ class Trainer:
             manifest.write(self.run, self.config, self.dataset, resumed_at=self.state.step if resume else None)
 
     def run_all(self) -> Path:
-        """All steps that are left; returns the folder of the run."""
+        """The remaining steps; returns the folder of the run."""
         with Stopping() as stopping, Logs(self.run, self.state.step, writing=self.fabric.is_global_zero) as self.logs:
             self._steps(stopping)
         kept = (self.run / model_files.WEIGHTS).exists()
@@ -193,6 +155,7 @@ class Trainer:
         return self.run
 
     def _steps(self, stopping: Stopping) -> None:
+        """Every step from where the run is to its end, to a stop that was asked for, or until patience is exhausted."""
         steps, schedule = self._data()
         judged_on = self.dataset.valid if len(self.dataset.valid) else self.dataset.train
         self.validation = (
@@ -200,38 +163,42 @@ class Trainer:
             if self.fabric.is_global_zero
             else None
         )
-        if self.state.finished and is_finished(self.training, self.state):
-            self._note(f"the run is finished at step {self.state.step} ({reached_limit(self.training, self.state)})")
+        state, training = self.state, self.training
+        if state.finished and is_finished(training, state):
+            self._note(f"the run is finished at step {state.step} ({reached_limit(training, state)})")
             return
-        if self.state.step >= self.training.max_steps:  # it was stopped beyond what is now its end
-            self.state.finished = True
+        if state.step >= training.max_steps:  # it was stopped beyond what is now its end
+            state.finished = True
             self._validate()
             self._save()
             return
         self.objective.train()
-        clock, started, before = Clock(self.training.batch), time.perf_counter(), self.state.seconds
+        clock, started, before = Clock(training.batch), time.perf_counter(), state.seconds
         for step, batch in self._numbered(steps):
-            values, names = self._step(step, batch, learning_rate(self.training, schedule, step), stopping)
+            values, names = self._step(step, batch, learning_rate(training, schedule, step), stopping)
             stop_now = values.pop("stop") > 0
-            self.state.step, self.state.seconds = step + 1, before + time.perf_counter() - started
+            state.step, state.seconds = step + 1, before + time.perf_counter() - started
             speed = clock.tick()
-            self.logs.step(self.state.step, {**values, "sketches_per_second": speed})
-            last = self.state.step >= self.training.max_steps or self._time_is_up()
+            self.logs.step(state.step, {**values, "sketches_per_second": speed})
+
+            last = state.step >= training.max_steps or self._time_is_up()
             valid, stale = None, False
-            if self.state.step % self.training.validate_every == 0 or last:
+            if state.step % training.validate_every == 0 or last:
                 valid, stale = self._validate()
                 clock.marks.clear()
-                self.state.seconds = before + time.perf_counter() - started
-            self.state.finished = last or stale
-            if self.state.step % self.training.save_every == 0 or valid is not None or self.state.finished or stop_now:
+                state.seconds = before + time.perf_counter() - started
+
+            state.finished = last or stale
+            if state.step % training.save_every == 0 or valid is not None or state.finished or stop_now:
                 self._save()
             self._report(values, names, speed, valid)
-            if self.state.finished:
+
+            if state.finished:
                 if stale and not last:
-                    self._note(f"no better for {self.state.stale} validations: stopped early")
+                    self._note(f"no better for {state.stale} validations: stopped early")
                 return
             if stop_now:
-                raise Stopped(f"stopped at step {self.state.step}, nothing is lost: --resume goes on from there")
+                raise Stopped(f"stopped at step {state.step}, nothing is lost: --resume goes on from there")
 
     def _step(self, step: int, batch: Batch, rate: float, stopping: Stopping) -> tuple[dict[str, float], list[str]]:
         """One step; returns all figures of the global batch, and the names of the loss terms among them."""
@@ -318,8 +285,3 @@ def _global_means(fabric: Fabric, values: dict[str, Tensor]) -> dict[str, float]
     if fabric.world_size > 1:
         table = torch.as_tensor(fabric.all_reduce(table, reduce_op="mean"))
     return dict(zip(values, table.tolist(), strict=True))
-
-
-def read_metrics(run: Path, name: str = "metrics.jsonl") -> list[dict[str, Any]]:
-    """The lines of a run's metrics.jsonl, or of another of its logs."""
-    return read_json_lines(run / name)

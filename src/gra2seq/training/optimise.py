@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from gra2seq.config.training import TrainingConfig
+from gra2seq.data.batch_order import Schedule
 from gra2seq.data.batches import Batch
-from gra2seq.data.schedule import Schedule
 from gra2seq.errors import UserError
 from gra2seq.models import model_files
 

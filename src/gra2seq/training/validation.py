@@ -19,8 +19,8 @@ from gra2seq.models import model_files
 from gra2seq.models.registry import preparation_of
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.training.checkpoint import Progress
-from gra2seq.training.gallery import write_gallery
 from gra2seq.training.logs import Logs
+from gra2seq.training.pictures import write_gallery
 
 VALID_SEED = 20230  # of the damage of the validation split: the same in every run and at every step
 MAX_BATCH = 256

@@ -119,14 +119,6 @@ def test_a_new_line_has_the_style_of_the_line_it_continues() -> None:
     np.testing.assert_allclose(healed.sketch.strokes[3], [(40, 10), (60, 20)])
 
 
-def test_style_from_names_the_line_to_continue() -> None:
-    document = SvgDocument.read(page(TWO))
-    paths = new_paths(document.add_healed([[(40, 10), (60, 20)], [(40, 10), (60, 20)]], style_from=[1, None]))
-    assert [path["stroke"] for path in paths] == ["blue", "red"]
-    with pytest.raises(UserError, match="1 strokes to take a style from for 2 new lines"):
-        document.add_healed([[(0, 0), (1, 1)]] * 2, style_from=[0])
-
-
 def test_ends_at_the_border_of_a_cut_give_their_style() -> None:
     document = SvgDocument.read(page('<path stroke="red" d="M0 50h100"/>' + TWO))
     cut = document.cut([np.array([(40, 40), (60, 40), (60, 60), (40, 60)])])

@@ -33,10 +33,10 @@ def test_characters_xml_cannot_hold_are_replaced() -> None:
 
 
 def test_written_svg_shows_the_whole_drawing_with_round_pens() -> None:
-    root = ET.fromstring(write_svg(Sketch.from_polylines([[(10, 20), (110, 70)], [(50, 50)]]), stroke_width=3))
+    root = ET.fromstring(write_svg(Sketch.from_polylines([[(10, 20), (110, 70)], [(50, 50)]])))
     assert [float(value) for value in root.attrib["viewBox"].split()] == [5, 15, 110, 60]
     (group,) = root
-    assert group.attrib["stroke-width"] == "3"
+    assert group.attrib["stroke-width"] == "1"
     assert group.attrib["stroke-linecap"] == "round"  # or a dot would not be seen
     assert [path.attrib["d"] for path in group] == ["M10 20L110 70", "M50 50z"]
 

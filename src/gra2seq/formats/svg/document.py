@@ -176,30 +176,16 @@ class SvgDocument:
                 editor.remove(shape)
         return self._edited(editor.edits())
 
-    def add_healed(
-        self,
-        strokes: Sketch | Iterable[ArrayLike],
-        style_from: Sequence[int | None] | None = None,
-        curves: bool = True,
-        tolerance: float | None = None,
-    ) -> SvgDocument:
-        """With new lines as the last group of the page, <g class="gra2seq-healed">.
+    def add_healed(self, strokes: Sketch | Iterable[ArrayLike], curves: bool = True) -> SvgDocument:
+        """With new lines as the last group of the page, <g class="gra2seq-healed">: smooth `curves` or polylines.
 
-        Each has the style of the line it continues: the stroke of the sketch that `style_from` gives for it, or the
-        one with the nearest end, or the most common style. `curves`: smooth ones within the tolerance, or polylines.
+        Each has the style of the line with the nearest end, which it continues, or the most common style.
         """
         lines = _polylines(strokes)
-        if style_from is not None and len(style_from) != len(lines):
-            raise UserError(f"{len(style_from)} strokes to take a style from for {len(lines)} new lines")
         styles = [self._continued(line) for line in lines]
-        for index, origin in enumerate(style_from or ()):
-            if origin is not None:
-                styles[index] = self.styles[origin]
-        return self._edited(self._group("gra2seq-healed", lines, styles, tolerance if curves else 0))
+        return self._edited(self._group("gra2seq-healed", lines, styles, curves))
 
-    def replace_strokes(
-        self, strokes: Sketch | Iterable[ArrayLike], curves: bool = True, tolerance: float | None = None
-    ) -> SvgDocument:
+    def replace_strokes(self, strokes: Sketch | Iterable[ArrayLike], curves: bool = True) -> SvgDocument:
         """With new lines, <g class="gra2seq-redrawn">, in place of all drawn ones, each in the style of those nearby.
 
         The page, fillings, text, images and the background stay. If no line of the document has a stroke, its
@@ -217,7 +203,7 @@ class SvgDocument:
         if self._shapes:
             owner = np.repeat(np.arange(len(self.styles)), self.sketch.lengths)
             styles = [style_nearby(line, self.sketch.points, owner, self.styles) for line in lines]
-        group = self._group("gra2seq-redrawn", lines, styles, tolerance if curves else 0)
+        group = self._group("gra2seq-redrawn", lines, styles, curves)
         return self._edited([*editor.edits(), *group])
 
     def _lines(self) -> list[Shape]:
@@ -253,8 +239,8 @@ class SvgDocument:
     def _edited(self, edits: Sequence[Edit]) -> SvgDocument:
         return SvgDocument(self._source.edited(edits), self._default_style) if edits else self
 
-    def _group(self, name: str, lines: list[Doubles], styles: list[LineStyle], tolerance: float | None) -> list[Edit]:
-        """New lines as the last child of the root; a tolerance of 0 gives polylines."""
+    def _group(self, name: str, lines: list[Doubles], styles: list[LineStyle], curves: bool) -> list[Edit]:
+        """New lines as the last child of the root."""
         if not lines:
             return []
         back = invert(self._layout.root_matrix)
@@ -262,7 +248,7 @@ class SvgDocument:
             raise UserError("its page is transformed to a line or a point: remove the transform of its <svg>")
         lines = [apply(back, line) for line in lines]
         side = max(self._side * scale_of(back), float(np.ptp(np.concatenate(lines), axis=0).max())) or 1.0
-        tolerance = side * TOLERANCE if tolerance is None else tolerance * scale_of(back)
+        tolerance = side * TOLERANCE if curves else 0
         ruled = bool(self._layout.page.sheet.rules)
         shared = styles[0].attributes() if len(set(styles)) == 1 and not ruled else {}
         rows = [f"<g class={quoteattr(name)}{self._attributes(shared)}>"]

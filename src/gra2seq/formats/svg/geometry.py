@@ -29,7 +29,7 @@ TOO_MANY_POINTS = f"it has more than {MAX_POINTS_READ:,} points: simplify it in 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outline:
-    """Subpaths: each is a MOVE, then LINEs and CUBICs; a MOVE alone is a dot. Quadratics and arcs are cubics."""
+    """Subpaths: each is a MOVE, then LINEs and CUBICs; a single MOVE is a dot. Quadratics and arcs are cubics."""
 
     kinds: NDArray[np.uint8]  # (N,)
     points: Doubles  # (P, 2): the point of a MOVE, the end of a LINE, two controls and the end of a CUBIC
@@ -135,7 +135,7 @@ class Pen(Protocol):
 
 
 class OutlinePen:
-    """Draws outlines, one behind the other. A move alone draws nothing; a subpath that is closed at once is a dot."""
+    """Draws outlines, one behind the other. A single move draws nothing; a subpath that is closed at once is a dot."""
 
     def __init__(self) -> None:
         self.x = self.y = 0.0

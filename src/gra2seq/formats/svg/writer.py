@@ -20,7 +20,7 @@ MARGIN = 1 / 20  # around a written drawing, of its longer side
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_svg(sketch: Sketch, stroke_width: float | None = None, curves: bool = False) -> str:
+def write_svg(sketch: Sketch, curves: bool = False) -> str:
     """One <path> for each stroke, a dot for a stroke of one point.
 
     As polylines `read_svg` gives back the same sketch; `curves` are smooth, and as near as TOLERANCE to the points.
@@ -28,7 +28,7 @@ def write_svg(sketch: Sketch, stroke_width: float | None = None, curves: bool = 
     """
     left, top, width, height = sketch.box
     side = max(width, height)
-    line = stroke_width if stroke_width is not None else (side * LINE_WIDTH or 1.0)
+    line = side * LINE_WIDTH or 1.0
     margin = max(side * MARGIN, line)
     box = (left - margin, top - margin, width + 2 * margin, height + 2 * margin)
     reach = float(np.abs(sketch.points).max())

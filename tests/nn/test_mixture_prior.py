@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from gra2seq.nn.gaussian_mixture import CALM, EVERY, GaussianMixture
+from gra2seq.nn.mixture_prior import CALM, EVERY, RATE, GaussianMixture
 
 
 def clustered(generator, count=400, clusters=3, dim=2):
@@ -51,7 +51,7 @@ def test_kl_against_a_double_loop():
 
 
 def test_one_component_at_the_origin_is_the_standard_kl():
-    from gra2seq.nn.gaussian import standard_kl
+    from gra2seq.nn.kl import standard_kl
 
     mixture = GaussianMixture(1, 4)
     mixture.means.zero_()
@@ -142,7 +142,7 @@ def test_update_counts_the_variance_of_the_codes_themselves():
     mixture.update_(codes, variance)
     for k in range(3):
         mass = share[:, k].sum()
-        pace = mixture.rate / max(float(mass), 7 * float(before.weights[k]), 1)
+        pace = RATE / max(float(mass), 7 * float(before.weights[k]), 1)
         pull = sum(share[n, k] * (codes[n] - before.means[k]) for n in range(7))
         spread = sum(
             share[n, k] * (variance[n] + (codes[n] - before.means[k]) ** 2 - before.variances[k]) for n in range(7)

@@ -24,9 +24,9 @@ MIN_VARIANCE = 1e-3
 class GaussianMixture(nn.Module):
     """K diagonal Gaussians. No gradient moves them: `update_` does."""
 
-    def __init__(self, components: int, dim: int, rate: float = RATE, penalty: float = PENALTY) -> None:
+    def __init__(self, components: int, dim: int, penalty: float = PENALTY) -> None:
         super().__init__()
-        self.rate, self.penalty = rate, penalty
+        self.penalty = penalty
         self.register_buffer("weights", torch.full((components,), 1 / components))
         self.register_buffer("means", torch.zeros(components, dim))
         self.register_buffer("variances", torch.ones(components, dim))
@@ -84,7 +84,7 @@ class GaussianMixture(nn.Module):
     @torch.no_grad()
     @full_precision
     def update_(self, codes: Tensor, variance: Tensor) -> None:
-        """One EM step at `rate`, or a rival-penalised one when its turn has come.
+        """One EM step at RATE, or a rival-penalised one when its turn has come.
 
         Codes (n, D) are means of Gaussians; their own `variance` (n, D) counts in the components'.
         """
@@ -100,10 +100,10 @@ class GaussianMixture(nn.Module):
         pull = first - mass.unsqueeze(-1) * self.means  # sum of share x (y - mu)
         widen = second - 2 * self.means * first + mass.unsqueeze(-1) * (self.means.square() - self.variances)
         # A full EM step divides by the mass; a rival's is negative, a dying component's next to nothing.
-        pace = (self.rate / torch.maximum(mass, count * self.weights).clamp(min=1)).unsqueeze(-1)
+        pace = (RATE / torch.maximum(mass, count * self.weights).clamp(min=1)).unsqueeze(-1)
         self.means += pace * pull
         self.variances.copy_((self.variances + pace * widen).clamp(min=MIN_VARIANCE))
-        weights = self.weights.lerp(mass / count, self.rate).clamp(min=0)
+        weights = self.weights.lerp(mass / count, RATE).clamp(min=0)
         self.weights.copy_(weights / weights.sum())
 
     def _winner_and_rival(self, joint: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from gra2seq.model import Model
 from gra2seq.sketch.canvas import Canvas
 from gra2seq.sketch.render import Picture
 from gra2seq.sketch.strokes import Floats, Ints, Sketch
-from gra2seq.training.gallery import damaged_picture
+from gra2seq.training.pictures import damaged_picture
 
 SHOWN = 10  # sketches of a sheet, and columns of a larger one
 ROWS = ("original", "damaged", "redrawn")

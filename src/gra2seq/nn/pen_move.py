@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from gra2seq.nn.temperature import AS_DECODED, Temperature
 from gra2seq.sketch.strokes import DOWN, DX, END
 
 PENS = 3  # states
@@ -102,47 +103,36 @@ class PenMove:
 
     def sample(
         self,
-        temperature: float = 1.0,
-        generator: torch.Generator | None = None,
+        temperature: Temperature = AS_DECODED,
         noise: Tensor | None = None,
-        pen_temperature: float | None = None,
-        linear_sigma: bool = False,
     ) -> Tensor:
-        """Stroke-5 rows, (…, 5). Logits are divided by the temperature; 0 takes the likeliest.
+        """Stroke-5 rows, (…, 5). Randomness is handed in: `noise` (…, 4), two uniforms and two normals.
 
-        Sigma is multiplied by its root (Ha and Eck) or, with `linear_sigma`, by itself (released code, Magenta).
-
-        The pen's states may have a temperature of their own. Randomness is handed in: a generator, or the noise itself
-        (`make_noise`).
+        A temperature of 0 needs none.
         """
-        return self.sample_and_deviation(temperature, generator, noise, pen_temperature, linear_sigma)[0]
+        return self.sample_and_deviation(temperature, noise)[0]
 
     def sample_and_deviation(
         self,
-        temperature: float = 1.0,
-        generator: torch.Generator | None = None,
+        temperature: Temperature = AS_DECODED,
         noise: Tensor | None = None,
-        pen_temperature: float | None = None,
-        linear_sigma: bool = False,
     ) -> tuple[Tensor, Tensor]:
         """Rows as `sample` has them, and (…,) the deviation of the Gaussian that each offset comes from, whatever the
         temperature.
         """
-        if temperature < 0:
-            raise ValueError("temperature must not be negative")
-        if temperature == 0:
+        if temperature.value == 0:
             component, pen = self.logits.argmax(dim=-1), self.pen.argmax(dim=-1)
         else:
             if noise is None:
-                noise = make_noise(self.raw.shape[:-1], generator, self.raw)
-            component = _choose(self.logits / temperature, noise[..., 0])
-            pen = _choose(self.pen / (temperature if pen_temperature is None else pen_temperature), noise[..., 1])
+                raise ValueError("only a temperature of 0 samples without noise")
+            component = _choose(temperature.of_components(self.logits), noise[..., 0])
+            pen = _choose(temperature.of_pen(self.pen), noise[..., 1])
         offset, std, tilt = self._gaussian(component)
-        if temperature > 0 and noise is not None:
+        if temperature.value > 0 and noise is not None:
             rho = torch.tanh(tilt)
             first, second = noise[..., 2], noise[..., 3]
             tilted = torch.stack([first, rho * first + torch.sqrt(1 - rho.square()) * second], dim=-1)
-            offset = offset + std * (temperature if linear_sigma else math.sqrt(temperature)) * tilted
+            offset = offset + std * temperature.of_sigma * tilted
         rows = torch.cat([offset, torch.zeros_like(offset[..., :1]).expand(*pen.shape, PENS)], dim=-1)
         return rows.scatter_(-1, pen.unsqueeze(-1) + DOWN, 1.0), std.square().mean(dim=-1).sqrt()
 
@@ -170,13 +160,6 @@ class PenMove:
         soft = F.softmax((self.pen + gumbel[..., components:]) / temperature, dim=-1)
         hard = F.one_hot(soft.argmax(dim=-1), 3).to(soft.dtype)
         return torch.cat([offset, hard - soft.detach() + soft], dim=-1)
-
-
-def make_noise(shape: torch.Size, generator: torch.Generator | None, like: Tensor) -> Tensor:
-    """(…, NOISE): two uniforms and two normals a sample."""
-    uniform = torch.rand(*shape, 2, generator=generator)
-    normal = torch.randn(*shape, 2, generator=generator)
-    return torch.cat([uniform, normal], dim=-1).to(like)
 
 
 def _bounded_tilt(tilt: Tensor) -> Tensor:

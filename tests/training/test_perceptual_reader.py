@@ -8,7 +8,7 @@ from gra2seq.config import parse_config
 from gra2seq.errors import UserError
 from gra2seq.models.registry import build
 from gra2seq.training.loop import train
-from gra2seq.training.reader import load_reader
+from gra2seq.training.perceptual_reader import load_reader
 
 TINY = {"preset": "tiny", "data": "doodles:150", "workers": 0, "threads": 1}
 

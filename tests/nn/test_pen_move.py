@@ -8,13 +8,21 @@ import torch
 from scipy.stats import multivariate_normal
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
-from gra2seq.nn.mixture import FLOOR, PenMove, raw_size
+from gra2seq.nn.pen_move import FLOOR, PenMove, raw_size
+from gra2seq.nn.temperature import Temperature
 from pen_moves import many, pen_move
 
 
 def moves(shape=(), mixtures=4, seed=0, dtype=torch.float64):
     torch.manual_seed(seed)
     return PenMove(torch.randn(*shape, raw_size(mixtures), dtype=dtype))
+
+
+def noise_of(move):
+    """Two uniforms and two normals for each sample."""
+    generator, shape = torch.Generator().manual_seed(0), (*move.raw.shape[:-1], 2)
+    uniform, normal = torch.rand(shape, generator=generator), torch.randn(shape, generator=generator)
+    return torch.cat([uniform, normal], dim=-1).to(move.raw)
 
 
 def covariance(move):
@@ -74,7 +82,8 @@ def test_gradients_stay_finite_far_away_and_for_extreme_numbers(lowest, size):
 
 def test_samples_have_the_moments_of_the_mixture():
     move = moves(mixtures=2, seed=3)
-    rows = many(move, 400_000).sample(1.0, torch.Generator().manual_seed(0))
+    often = many(move, 400_000)
+    rows = often.sample(noise=noise_of(often))
     weights = torch.softmax(move.logits, -1)
     mean = (weights.unsqueeze(-1) * move.mean).sum(0)
     apart = move.mean - mean
@@ -95,19 +104,21 @@ def test_temperature_divides_logits_and_multiplies_sigma_by_its_root_or_by_itsel
         torch.tensor([0.0, 1, 2]),
     )
     often = many(move, 400_000)
-    rows = often.sample(0.25, torch.Generator().manual_seed(0), linear_sigma=linear)
+    rows = often.sample(Temperature(0.25, linear_sigma=linear), noise_of(often))
     assert torch.allclose(rows[:, :2].std(0), torch.tensor(expected), atol=0.02)
     assert torch.allclose(rows[:, 2:].mean(0), torch.softmax(move.pen / 0.25, -1), atol=0.01)
-    warm = often.sample(0.25, torch.Generator().manual_seed(0), pen_temperature=0.5, linear_sigma=linear)
+    warm = often.sample(Temperature(0.25, 0.5, linear), noise_of(often))
     assert torch.equal(warm[:, :2], rows[:, :2]), "the offsets keep theirs"
     assert torch.allclose(warm[:, 2:].mean(0), torch.softmax(move.pen / 0.5, -1), atol=0.01)
     with pytest.raises(ValueError, match="negative"):
-        move.sample(-1.0)
+        move.sample(Temperature(-1.0))
 
 
 def test_temperature_zero_takes_the_likeliest_and_needs_no_randomness():
     move = moves((6,))
-    rows = move.sample(0.0)
+    with pytest.raises(ValueError, match="without noise"):
+        move.sample()
+    rows = move.sample(Temperature(0.0))
     best = move.logits.argmax(-1)
     assert torch.equal(rows[:, :2], move.mean[torch.arange(6), best])
     assert torch.equal(rows[:, 2:].argmax(-1), move.pen.argmax(-1))
@@ -140,13 +151,13 @@ def test_the_deviation_is_that_of_the_gaussian_an_offset_comes_from():
     move = pen_move(torch.zeros(3), mean, log_std, torch.zeros(3), torch.tensor([0.5, 0.0, -1.0]))
     often = many(move, 500)
     for temperature in (0.1, 1.0):
-        rows, found = often.sample_and_deviation(temperature, torch.Generator().manual_seed(0))
+        rows, found = often.sample_and_deviation(Temperature(temperature), noise_of(often))
         origin = torch.cdist(rows[:, :2], mean).argmin(dim=-1)
         assert set(origin.tolist()) == {0, 1, 2}
         deviation = [math.sqrt((math.exp(2 * x) + math.exp(2 * y)) / 2) for x, y in log_std.tolist()]
         assert torch.allclose(found, torch.tensor(deviation)[origin])
-    assert torch.equal(often.sample(1.0, torch.Generator().manual_seed(0)), rows)
-    assert float(move.sample_and_deviation(0.0)[1]) == 1.0
+    assert torch.equal(often.sample(noise=noise_of(often)), rows)
+    assert float(move.sample_and_deviation(Temperature(0.0))[1]) == 1.0
 
 
 @pytest.mark.parametrize("lowest", [-3.0, None])
@@ -164,8 +175,8 @@ def test_samples_keep_the_bounds_that_the_likelihood_has(lowest):
     first, second = noise[:, 0, 2], noise[:, 0, 3]
     tilted = torch.stack([first, rho * first + (1 - rho**2).sqrt() * second], dim=-1)
     for rows, deviation in (
-        move.sample_and_deviation(1.0, noise=noise[:, 0]),
-        (part[:, 0] for part in move.candidates().sample_and_deviation(1.0, noise=noise)),
+        move.sample_and_deviation(noise=noise[:, 0]),
+        (part[:, 0] for part in move.candidates().sample_and_deviation(noise=noise)),
     ):
         assert torch.allclose(rows[:, :2], mean + std * tilted, rtol=1e-12)
         assert torch.allclose(deviation, (std**2).mean(dim=-1).sqrt(), rtol=1e-12)

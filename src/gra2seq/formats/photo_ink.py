@@ -88,7 +88,7 @@ def _line_level(contrast: Contrast) -> float:
 
 
 def _contrast(grey: Grey) -> Contrast:
-    """How much darker than the page each pixel is, relative to the page; 0 where noise alone could be the reason."""
+    """How much darker than the page each pixel is, relative to the page; 0 where noise could be the only reason."""
     if _ink_is_light(grey):
         grey = 255 - grey
     noise = _noise(grey)

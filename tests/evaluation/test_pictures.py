@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gra2seq.evaluation.damage_kinds import DamageKind
-from gra2seq.evaluation.galleries import spread, write_galleries
+from gra2seq.evaluation.pictures import spread, write_galleries
 from gra2seq.evaluation.protocol import Terms, stored_noise
 from gra2seq.evaluation.redrawing import redrawn
 from gra2seq.formats.svg import read_svg

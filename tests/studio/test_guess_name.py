@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gra2seq.studio.guess import REASONS, UNLIKE_SHARE, Guesser
+from gra2seq.studio.guess_name import REASONS, UNLIKE_SHARE, Guesser
 from gra2seq.studio.signs import SIGNS
 
 NAMES = ("cat", "bus", "pig", "bee")

@@ -12,7 +12,7 @@ from gra2seq.data.datasets import open_dataset
 from gra2seq.data.doodles import doodles
 from gra2seq.errors import UserError
 from gra2seq.evaluation import protocol
-from gra2seq.evaluation.kept import Judged, Originals
+from gra2seq.evaluation.cached import Judged, Originals
 from gra2seq.evaluation.protocol import evaluate, stored_noise
 
 

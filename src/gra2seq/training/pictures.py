@@ -14,6 +14,7 @@ from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.render import BLANK_VALUE, Picture, contact_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
 
+SIDE = 256  # pixels of a picture
 TITLES = ("original", "damaged", "healed", "redrawn")
 
 
@@ -29,6 +30,6 @@ def write_gallery(path: Path, model: Model, sketches: Sequence[Sketch], seed: in
     write_png(path, contact_sheet(rows, size=128, titles=TITLES))
 
 
-def damaged_picture(damage: Damage, canvas: Canvas, size: int = 256) -> Picture:
+def damaged_picture(damage: Damage, canvas: Canvas) -> Picture:
     """The canvas that the encoder sees, black on white."""
-    return np.asarray(BLANK_VALUE - grey_view(draw(damage, canvas), canvas, size), np.uint8)
+    return np.asarray(BLANK_VALUE - grey_view(draw(damage, canvas), canvas, SIDE), np.uint8)
