@@ -20,6 +20,7 @@ from gra2seq.cli.common import (
     Form,
     Frame,
     GoodEnough,
+    Hole,
     Limit,
     ModelFolder,
     Out,
@@ -33,6 +34,7 @@ from gra2seq.cli.common import (
     Temperature,
     app,
     box_of,
+    boxes_of,
     check_engine,
     read_drawings,
     reply,
@@ -55,7 +57,7 @@ def heal(
     out: Out = None,
     out_dir: OutDir = None,
     form: Form = None,
-    hole: Annotated[list[str] | None, typer.Option(help="Lost region x,y,width,height; repeatable.")] = None,
+    hole: Hole = None,
     erase: Annotated[Path | None, typer.Option(help="Lost region as a .svg shape, or a .png mask of the page.")] = None,
     end_missing: Annotated[bool, typer.Option("--missing-end", help="The end of the drawing is missing.")] = False,
     preview: Annotated[Path | None, typer.Option(help="A .png that shows the detected damage.")] = None,
@@ -118,6 +120,8 @@ def redraw(
     out: Out = None,
     out_dir: OutDir = None,
     form: Form = None,
+    hole: Hole = None,
+    frame: Frame = None,
     samples: Samples = 1,
     model: ModelFolder = None,
     device: Device = "cpu",
@@ -139,7 +143,7 @@ def redraw(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw sketches again from their codes, every line anew."""
+    """Draw sketches again from their codes, every line anew; what lies in a hole is not looked at."""
     from gra2seq.cli.jobs import Job
     from gra2seq.cli.tasks import Output, Task
     from gra2seq.healing.model_source import ModelSource
@@ -149,8 +153,9 @@ def redraw(
     engine_map = _ray_map(engine, address, jobs, device)
     output = Output("redrawn", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json)
     with Job(files, output, ModelSource(model, device, precision), limit, samples if resume else 0) as job:
-        if out_dir or all(path.suffix.lower() == ".svg" for path in job.files):
-            job.run(lambda _: Task(options, samples=samples, curves=not polyline), engine=engine_map)
+        if out_dir or hole or frame or all(path.suffix.lower() == ".svg" for path in job.files):
+            task = Task(options, _boxes(hole), box_of(frame, "--frame"), samples=samples, curves=not polyline)
+            job.run(lambda _: task, engine=engine_map)
         else:
             job.redraw_many(options | {"holes": ()}, samples, jobs, engine_map)
 
@@ -233,11 +238,14 @@ def _ray_map(engine: str, address: str | None, jobs: int | None, device: str) ->
     return RayMap(address, jobs)
 
 
-def _lost_region(path: Path, holes: list[str], erase: Path | None) -> Region:
+def _boxes(holes: list[str] | None) -> Region:
     from gra2seq.sketch.region import Region
 
-    boxes = [box for text in holes if (box := box_of(text, "--hole"))]
-    lost = Region.of_boxes(boxes)
+    return Region.of_boxes(boxes_of(holes))
+
+
+def _lost_region(path: Path, holes: list[str], erase: Path | None) -> Region:
+    lost = _boxes(holes)
     if erase is None:
         return lost
     from gra2seq.healing.documents import erased_region

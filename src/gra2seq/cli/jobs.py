@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, write_documents
-from gra2seq.cli.common import messages, note, read_drawings, reply
+from gra2seq.cli.common import are, messages, note, read_drawings, reply
 from gra2seq.cli.streams import STREAM, save_stdin, send_to_stdout
 from gra2seq.cli.tasks import Answer, Output, Task
 from gra2seq.errors import UserError
@@ -20,7 +20,7 @@ from gra2seq.formats.motion import MotionCell, check_motion, write_motion
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import suffix_of, writable_suffixes
 from gra2seq.formats.svg.document import SvgDocument
-from gra2seq.healing.documents import Healed, HealRequest, check_visible, visible_of_svg
+from gra2seq.healing.documents import Healed, HealRequest, check_visible, visible_of
 from gra2seq.healing.drawing_items import DocumentItem, Drawer, Item, RedrawItem, SketchesItem, parts_of
 from gra2seq.healing.ray_map import Map, local_map
 from gra2seq.sketch.detection import find_damage
@@ -32,6 +32,9 @@ from gra2seq.system.atomic_files import atomic_write
 if TYPE_CHECKING:
     from gra2seq.healing.model_source import ModelSource
     from gra2seq.model import Model
+
+
+SHOWN = 3  # files that an answer names
 
 
 class Job:
@@ -159,8 +162,7 @@ class Job:
         sketches = [sketch for _, sketch in records]
         self._check_count(target, len(records) * task.samples, [split for split, _ in records])
         requests = self._requests(path, sketches, task)
-        if task.lost and path.name.lower().endswith(".svg"):
-            sketches = [visible_of_svg(path, task.lost)]
+        sketches = visible_of(path, task.lost or Region(), records)
         items = [SketchesItem(sketches[part], requests[part], task.samples) for part in parts_of(sketches)]
 
         def finish(healed: list[list[Healed]]) -> None:
@@ -310,10 +312,17 @@ class Job:
         answer: dict[str, Any] = {"sketches": self.read, "drawn": self.drawn, "files": list(map(str, self.written))}
         if self.found:
             answer["found"] = self.found
-        drawings = "1 drawing is" if self.drawn == 1 else f"{self.drawn} drawings are"
-        words = f"{drawings} in {', '.join(map(str, self.written[:3]))}" if self.written else "nothing was left to draw"
+        words = (
+            f"{are(self.drawn, 'drawing')} in {_listed(self.written)}" if self.written else "nothing was left to draw"
+        )
         if self.output.as_json or not self.output.quiet:
             reply(self.output.as_json, answer, words)
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    """The first names, and how many there are more."""
+    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    return ", ".join(map(str, paths[:SHOWN])) + more
 
 
 def _no_count(_what: str, _done: int, _total: int) -> None:

@@ -14,10 +14,10 @@ from gra2seq.config import DrawingConfig
 from gra2seq.errors import UserError
 from gra2seq.sketch.damage import Damage, lose, missing_end_of
 from gra2seq.sketch.region import Box, Region
-from gra2seq.sketch.simplify import simplify_in_place
 from gra2seq.sketch.strokes import Doubles, Sketch
 
 if TYPE_CHECKING:
+    from gra2seq.formats.record import Record
     from gra2seq.formats.svg.document import SvgDocument
     from gra2seq.model import Model
 
@@ -59,12 +59,12 @@ def heal_document(model: Model, document: SvgDocument, request: HealRequest) -> 
     return [cut.replace_strokes(one, curves=request.curves) for one in healed]
 
 
-def visible_of_svg(path: str | Path, lost: Region) -> Sketch:
-    """What an SVG shows outside of a region, simplified as `read` does: what was lost has no part in it."""
-    from gra2seq.formats.svg.document import SvgDocument
+def visible_of(path: Path, lost: Region, whole: Sequence[Record]) -> list[Sketch]:
+    """The drawings of a file without a lost region. SVG and pictures, in which hidden lines could have a part in how
+    curves and pixels become points, are read again without it; `whole` are the drawings as they were read."""
+    from gra2seq.formats.files import is_traced, read
 
-    document = SvgDocument.read(Path(path)).cut(list(lost.rings))
-    return simplify_in_place(lose(document.sketch, lost).visible)
+    return read(path, lost=lost) if lost and is_traced(path) else [sketch for _, sketch in whole]
 
 
 def new_lines(model: Model, damage: Damage, request: HealRequest) -> list[list[Doubles]]:
