@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 Jobs = Annotated[
     int | None, typer.Option(min=1, help="Draw in this many processes. Default: more than one for many drawings.")
 ]
+ERASE = "Lost region: .svg shapes in the drawing's units, or a .png mask of the page (without a page: of --frame)."
 Resume = Annotated[bool, typer.Option("--resume", help="Leave out files that are answered already.")]
 
 
@@ -58,7 +59,7 @@ def heal(
     out_dir: OutDir = None,
     form: Form = None,
     hole: Hole = None,
-    erase: Annotated[Path | None, typer.Option(help="Lost region as a .svg shape, or a .png mask of the page.")] = None,
+    erase: Annotated[Path | None, typer.Option(help=ERASE)] = None,
     end_missing: Annotated[bool, typer.Option("--missing-end", help="The end of the drawing is missing.")] = False,
     preview: Annotated[Path | None, typer.Option(help="A .png that shows the detected damage.")] = None,
     frame: Frame = None,
@@ -109,9 +110,7 @@ def heal(
             job.redraw_many(options | {"mask_prob": mask_prob}, samples, jobs, engine_map)
             return
         rest = (box_of(frame, "--frame"), end_missing, samples, not polyline)
-        job.run(
-            lambda path: Task(options, None if detect else _lost_region(path, hole or [], erase), *rest), engine_map
-        )
+        job.run(lambda path: Task(options, None if detect else _lost(path, hole, erase, frame), *rest), engine_map)
 
 
 @app.command()
@@ -244,20 +243,32 @@ def _boxes(holes: list[str] | None) -> Region:
     return Region.of_boxes(boxes_of(holes))
 
 
-def _lost_region(path: Path, holes: list[str], erase: Path | None) -> Region:
+def _lost(path: Path, holes: list[str] | None, erase: Path | None, frame: str | None) -> Region:
     lost = _boxes(holes)
     if erase is None:
         return lost
     from gra2seq.healing.documents import erased_region
 
-    return lost | erased_region(erase, _page(path))
+    return lost | erased_region(erase, lambda: _page(path, frame))
 
 
-def _page(path: Path) -> tuple[float, float, float, float]:
-    """The page of an SVG in its own units; the box of other drawings."""
+def _page(path: Path, frame: str | None) -> tuple[float, float, float, float]:
+    """What a mask picture covers: the page of an SVG, all of a picture, of other drawings the frame that is given."""
     if path.suffix.lower() == ".svg":
         from gra2seq.formats.svg.document import SvgDocument
 
         return SvgDocument.read(path).page
-    (_, sketch), *_ = read_drawings([path], 1)
-    return sketch.box
+    from gra2seq.formats.files import is_traced
+
+    if is_traced(path):
+        from gra2seq.formats.raster import read_grey
+
+        height, width = read_grey(path).grey.shape
+        return 0.0, 0.0, width, height
+    page = box_of(frame, "--frame")
+    if page is None:
+        raise UserError(
+            f"{path} has no page that a mask picture could cover: give --frame x,y,width,height, the box of the whole "
+            "drawing, which is then what the mask covers, or an .svg shape in the drawing's units"
+        )
+    return page

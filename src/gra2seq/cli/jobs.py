@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, write_documents
+from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, listed, write_documents
 from gra2seq.cli.common import are, messages, note, read_drawings, reply
 from gra2seq.cli.streams import STREAM, save_stdin, send_to_stdout
 from gra2seq.cli.tasks import Answer, Output, Task
@@ -19,7 +19,7 @@ from gra2seq.formats.files import beside, check_target, write
 from gra2seq.formats.motion import MotionCell, check_motion, write_motion
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import suffix_of, writable_suffixes
-from gra2seq.formats.svg.document import SvgDocument
+from gra2seq.formats.svg.document import HEALED, SvgDocument
 from gra2seq.healing.documents import Healed, HealRequest, check_visible, visible_of
 from gra2seq.healing.drawing_items import DocumentItem, Drawer, Item, RedrawItem, SketchesItem, parts_of
 from gra2seq.healing.ray_map import Map, local_map
@@ -28,13 +28,11 @@ from gra2seq.sketch.region import Region
 from gra2seq.sketch.render import region_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write
+from gra2seq.system.input_files import open_input
 
 if TYPE_CHECKING:
     from gra2seq.healing.model_source import ModelSource
     from gra2seq.model import Model
-
-
-SHOWN = 3  # files that an answer names
 
 
 class Job:
@@ -59,6 +57,9 @@ class Job:
             self.files = [save_stdin(self._temporary) if path == STREAM else path for path in files]
             if files.count(STREAM) > 1:
                 raise UserError("standard input can be read once: give - once")
+            for path in [path for path in self.files if not path.is_dir()]:  # a store is a folder
+                with open_input(path):  # a missing file is reported now, not after the work for those before it
+                    pass
             self.to_stdout = output.out == STREAM or (STREAM in files and not output.out and not output.out_dir)
             if self.to_stdout and output.as_json:
                 raise UserError("--json and the drawing would both go to standard output: name a file with -o")
@@ -175,6 +176,8 @@ class Job:
     ) -> None:
         self.read += len(records)
         every = [one for own in healed for one in own]
+        if kept := [one for one in every if one.visible is not None]:
+            self._note_unchanged(path, [] if unchanged else [one.new is None for one in kept])
         if self.output.in_motion(target):
             self._animate(target, [MotionCell(one.new, one.visible) for one in every])
             return
@@ -225,15 +228,26 @@ class Job:
         document = SvgDocument.read(path)
         for text in document.notes:
             note(self.output.quiet, f"{path.name}: {text}")
-        (request,) = self._requests(path, [document.sketch], task)
+        (request,) = self._requests(path, [document.sketch], task, document.uncut)
 
         def finish(healed: list[SvgDocument]) -> None:
+            if request and request.keeps_lines:
+                before = document.text().count(HEALED)
+                self._note_unchanged(path, [one.text().count(HEALED) == before for one in healed])
             self.written += write_documents(target, healed)
             self.drawn, self.read = self.drawn + len(healed), self.read + 1
 
         return Answer([DocumentItem(document, request, task.samples)], finish)
 
-    def _requests(self, path: Path, sketches: Sequence[Sketch], task: Task) -> list[HealRequest | None]:
+    def _note_unchanged(self, path: Path, unchanged: Sequence[bool]) -> None:
+        """Say so where the model has added no line to what is visible."""
+        if any(unchanged):
+            which = "" if all(unchanged) else f" to {sum(unchanged)} of {len(unchanged)}"
+            note(self.output.quiet, f"{path.name}: the model added no line{which}: it takes the drawing for finished")
+
+    def _requests(
+        self, path: Path, sketches: Sequence[Sketch], task: Task, uncut: Collection[int] = ()
+    ) -> list[HealRequest | None]:
         """How each drawing is healed; None where detection finds no damage. Notes say what was found."""
         regions: list[Region | None] = [task.lost] * len(sketches)
         if task.lost is None:
@@ -245,7 +259,11 @@ class Job:
                 continue
             drawing = self.model.changed_drawing(None, task.options)
             request = HealRequest(region, task.frame, task.end_missing, task.samples, drawing, task.curves)
-            for text in check_visible([sketch], request) if task.lost is not None else ():
+            try:
+                text = check_visible(sketch, request, uncut if request.keeps_lines else ())
+            except UserError as error:
+                raise UserError(f"{path.name}: {error}") from error
+            if text and task.lost:
                 note(self.output.quiet, f"{path.name}: {text}")
             requests.append(request)
         return requests
@@ -313,16 +331,10 @@ class Job:
         if self.found:
             answer["found"] = self.found
         words = (
-            f"{are(self.drawn, 'drawing')} in {_listed(self.written)}" if self.written else "nothing was left to draw"
+            f"{are(self.drawn, 'drawing')} in {listed(self.written)}" if self.written else "nothing was left to draw"
         )
         if self.output.as_json or not self.output.quiet:
             reply(self.output.as_json, answer, words)
-
-
-def _listed(paths: Sequence[Path]) -> str:
-    """The first names, and how many there are more."""
-    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
-    return ", ".join(map(str, paths[:SHOWN])) + more
 
 
 def _no_count(_what: str, _done: int, _total: int) -> None:
