@@ -134,6 +134,22 @@ def test_format_of_stdin_is_recognised(data, suffix):
     assert sniffed_suffix(data) == suffix
 
 
+@pytest.mark.usefixtures("no_model")
+def test_several_svgs_for_stdout_are_refused_before_the_work(pipe):
+    line = b'{"word": "cat", "drawing": [[[0, 90], [0, 40]]]}\n'
+    code, _, err = pipe(line * 2, "redraw", "-", "--format", "svg")
+    assert (code, "standard output takes one SVG" in " ".join(err.split())) == (2, True)
+
+
+@pytest.mark.parametrize(("data", "problem"), [(b"<svg", "it is not SVG"), (b'{"drawing": []}\n', "sketch is empty")])
+def test_errors_call_standard_input_by_its_name(pipe, data, problem):
+    code, _, err = pipe(data, "heal", "-", *HOLE)
+    words = " ".join(err.split())
+    assert (code, problem in words) == (2, True)
+    assert words.startswith("gra2seq: standard input")
+    assert "tmp" not in words
+
+
 def test_empty_stdin_is_an_error(pipe):
     with pytest.raises(UserError, match="empty"):
         sniffed_suffix(b" \n")

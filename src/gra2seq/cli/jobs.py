@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -33,6 +34,9 @@ from gra2seq.system.input_files import open_input
 if TYPE_CHECKING:
     from gra2seq.healing.model_source import ModelSource
     from gra2seq.model import Model
+
+
+ONE_SVG = "standard output takes one SVG: choose --format ndjson, or name a file with -o"
 
 
 class Job:
@@ -82,10 +86,13 @@ class Job:
     def __enter__(self) -> Job:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         try:
             if kind is None:
                 self._finish()
+            elif isinstance(error, UserError) and str(self._temporary) in str(error):  # what came by a pipe has no name
+                words = re.sub(rf"{re.escape(str(self._temporary))}[/\\]stdin[.a-z]*", "standard input", str(error))
+                raise UserError(words) from error
         finally:
             self._folder.cleanup()
 
@@ -289,6 +296,8 @@ class Job:
         """Raise UserError if this many drawings cannot be written there; before the model is loaded."""
         if self.output.in_motion(target):
             check_motion(target, count, self.output.seconds)
+        elif self.to_stdout and count > 1 and target.suffix == ".svg":
+            raise UserError(ONE_SVG)
         else:
             check_target(target, count, splits)
 
@@ -324,7 +333,7 @@ class Job:
             write_png(self.output.preview, region_sheet(self._previews))
         if self.to_stdout:
             if len(self.written) != 1:
-                raise UserError("standard output takes one SVG: choose --format ndjson, or name a file with -o")
+                raise UserError(ONE_SVG)
             send_to_stdout(self.written[0])
             return
         answer: dict[str, Any] = {"sketches": self.read, "drawn": self.drawn, "files": list(map(str, self.written))}
