@@ -7,6 +7,8 @@ import pytest
 import gra2seq
 from gra2seq.data.doodles import doodle
 from gra2seq.drawing.merge import open_ends
+from gra2seq.errors import UserError
+from gra2seq.formats.paper import without_region
 from gra2seq.formats.svg.document import SvgDocument
 from gra2seq.healing.documents import HealRequest, heal_document
 from gra2seq.sketch.damage import lose
@@ -112,6 +114,22 @@ def test_lines_of_a_picture_end_at_the_hole_as_if_the_whole_had_been_cut(picture
     near = np.hypot(*(found[:, None] - expected).T).min(axis=1)
     assert len(expected) >= 4
     assert (near < 8).all()  # lines are 6 px wide, and meet the border at an angle
+
+
+@pytest.mark.parametrize("size", [16, 40])
+def test_of_a_small_picture_nothing_in_the_hole_is_seen_either(size):
+    """So small that no square of the page lies outside of the hole."""
+    pixels = np.full((size, size), 200, np.uint8)
+    pixels[2, :] = 0
+    hole = Region.of_boxes([(0, size // 4, size, size)])
+    pages = []
+    for value in (0, 255):
+        pixels[size // 4 :] = value
+        pages.append(without_region(pixels, hole))
+    np.testing.assert_array_equal(*pages)
+    assert (pages[0][size // 4 :] == 200).all()
+    with pytest.raises(UserError, match="covers all of the picture"):
+        without_region(pixels, Region.of_boxes([(0, 0, size, size)]))
 
 
 def test_encode_and_graph_take_holes_and_frames(call, tiny_run, tmp_path, pages):

@@ -70,6 +70,8 @@ def without_region(grey: Grey, lost: Region) -> Grey:
     """A picture with the page in place of a region, as it is around: what was in the region has no part in it."""
     inside = np.zeros(grey.shape, np.uint8)
     lost.paint(inside, 1)
+    if inside.all():
+        raise UserError("the lost region covers all of the picture: nothing is visible to draw it from")
     known = np.where(inside > 0, np.nan, grey.astype(np.float32))
     side = max(MIN_WINDOW, round(max(grey.shape) * WINDOW))
     rows, columns = (range(0, size, side) for size in grey.shape)
@@ -80,8 +82,8 @@ def without_region(grey: Grey, lost: Region) -> Grey:
             if np.isfinite(square).mean() > SEEN:
                 page[i, j] = np.nanmedian(square)
     there = np.isfinite(page)
-    if not there.any():
-        return grey
+    if not there.any():  # a small picture, or little of it is left: one brightness for all of the page
+        return np.asarray(np.where(inside > 0, np.rint(np.median(grey[inside == 0])), grey), np.uint8)
     near = np.argwhere(there)
     for i, j in np.argwhere(~there):  # squares of the region: the mean of all others, near ones above all
         weights = 1 / (np.square(near - (i, j)).sum(axis=1) ** 2)
