@@ -134,6 +134,22 @@ def test_format_of_stdin_is_recognised(data, suffix):
     assert sniffed_suffix(data) == suffix
 
 
+@pytest.mark.usefixtures("no_model")
+def test_several_svgs_for_stdout_are_refused_before_the_work(pipe):
+    line = b'{"word": "cat", "drawing": [[[0, 90], [0, 40]]]}\n'
+    code, _, err = pipe(line * 2, "redraw", "-", "--format", "svg")
+    assert (code, "standard output takes one SVG" in " ".join(err.split())) == (2, True)
+
+
+@pytest.mark.parametrize(("data", "problem"), [(b"<svg", "it is not SVG"), (b'{"drawing": []}\n', "sketch is empty")])
+def test_errors_call_standard_input_by_its_name(pipe, data, problem):
+    code, _, err = pipe(data, "heal", "-", *HOLE)
+    words = " ".join(err.split())
+    assert (code, problem in words) == (2, True)
+    assert words.startswith("gra2seq: standard input")
+    assert "tmp" not in words
+
+
 def test_empty_stdin_is_an_error(pipe):
     with pytest.raises(UserError, match="empty"):
         sniffed_suffix(b" \n")
@@ -207,3 +223,48 @@ def test_motion_needs_a_format_that_moves(call, tmp_path):
 
 def test_the_command_and_the_library_take_as_many_samples():
     assert inspect.signature(heal).parameters["infill"].default == HEALING_SAMPLES
+
+
+def test_a_mask_picture_covers_the_picture_or_the_frame(call, tmp_path, tiny_run):
+    """Other files than SVG have no page: of several drawings no single box could be taken for it."""
+    line = Sketch.from_polylines([[(0, 50), (200, 50)]])
+    write(tmp_path / "lines.ndjson", [line, line.with_points(line.points * 0.5)])
+    mask = np.full((50, 100), 255, np.uint8)
+    mask[:, 40:60] = 0
+    cv2.imwrite(str(tmp_path / "mask.png"), mask)
+    words = ["heal", tmp_path / "lines.ndjson", "--erase", tmp_path / "mask.png", "--model", tiny_run]
+    code, _, err = call(*words)
+    assert (code, "give --frame" in " ".join(err.split())) == (2, True)
+    code, _, err = call(*words, "--frame", "0,0,200,100", "-o", tmp_path / "healed.ndjson")
+    assert code == 0, err
+    first, second = read(tmp_path / "healed.ndjson")
+    np.testing.assert_allclose(first.strokes[0][-1], (80, 50), atol=3)
+    np.testing.assert_allclose(second.strokes[0], [(0, 25), (80, 25)], atol=3)
+    picture = np.full((100, 400), 255, np.uint8)
+    cv2.line(picture, (20, 50), (380, 50), 0, 4)
+    cv2.imwrite(str(tmp_path / "line.png"), picture)
+    words[1] = tmp_path / "line.png"
+    code, _, err = call(*words, "-o", tmp_path / "line.ndjson")
+    assert code == 0, err
+    (healed,) = read(tmp_path / "line.ndjson")
+    assert min(abs(stroke[:, 0] - 160).min() for stroke in healed.strokes) < 5
+
+
+def test_commands_say_what_the_user_would_wonder_about(call, tmp_path, tiny_run, monkeypatch):
+    head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 100">'
+    filled, lines = tmp_path / "filled.svg", tmp_path / "lines.svg"
+    filled.write_text(f'{head}<path d="M10 10H90V90H10Z"/></svg>')
+    lines.write_text(f'{head}<path d="M10 10H90V90" stroke="black" fill="none"/></svg>')
+    words = ["--model", tiny_run, "--out-dir", tmp_path / "out"]
+    code, _, err = call("heal", filled, "--hole", "50,50,20,50", *words)
+    assert code == 0, err
+    assert "touches filled shapes only" in err
+    code, _, err = call("heal", lines, tmp_path / "missing.svg", "--hole", "50,50,20,50", *words)
+    assert (code, "missing.svg does not exist" in " ".join(err.split())) == (2, True)
+    assert not (tmp_path / "out/lines.svg").exists()
+    code, _, err = call("heal", lines, "--hole", "0,0,200,200", *words)
+    assert (code, "lines.svg: the sketch has no stroke outside" in " ".join(err.split())) == (2, True)
+    monkeypatch.setattr("gra2seq.healing.documents.new_lines", lambda *_: [[]])
+    code, _, err = call("complete", lines, *words)
+    assert code == 0, err
+    assert "lines.svg: the model added no line" in " ".join(err.split())

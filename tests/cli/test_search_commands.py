@@ -101,3 +101,43 @@ def test_wrong_words_are_refused_before_any_work(call, tmp_path, drawings):
         assert code == 2
         assert problem in err
         assert names_in(tmp_path / "out") == []
+
+
+def test_files_that_cannot_be_read_are_named_and_left_out_if_asked(call, tmp_path, tiny_run):
+    folder, out = tmp_path / "drawings", tmp_path / "codes.npy"
+    folder.mkdir()
+    for name in ("a", "c"):
+        gra2seq.write(folder / f"{name}.svg", next(iter(doodles(1, seed=ord(name)))))
+    (folder / "b.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><text>none</text></svg>')
+    words = ["encode", folder, "-o", out, "--model", tiny_run, "--jobs", 1]
+    code, _, err = call(*words)
+    assert (code, "b.svg: nothing is drawn" in " ".join(err.split())) == (2, True)
+    assert names_in(tmp_path) == ["drawings"]
+    code, answer, err = call(*words, "--skip-unreadable", "--json")
+    assert code == 0, err
+    assert "left out: " in err
+    assert json.loads(answer)["skipped"] == [str(folder / "b.svg")]
+    assert json.loads(answer)["drawings"] == 2
+    (folder / "a.svg").unlink()
+    (folder / "c.svg").unlink()
+    code, _, err = call(*words, "--skip-unreadable", "--force")
+    assert (code, "none of 1 sources can be read" in err) == (2, True)
+
+
+def test_a_drawing_that_the_hole_hides_is_named(call, tmp_path, tiny_run, drawings):
+    words = ["encode", drawings, "-o", tmp_path / "codes.npy", "--model", tiny_run, "--jobs", 1]
+    code, _, err = call(*words, "--hole", "-1000,-1000,5000,5000")
+    assert (code, "drawing 1: " in " ".join(err.split())) == (2, True)
+    assert names_in(tmp_path) == ["some.ndjson"]
+    code, _, err = call(*words, "--hole", "1,2,0,4")
+    assert (code, "positive size" in err) == (2, True)
+
+
+def test_counts_of_one_are_singular(call, tmp_path, tiny_run):
+    gra2seq.write(tmp_path / "one.ndjson", list(doodles(1, seed=2)))
+    code, _, err = call("encode", tmp_path / "one.ndjson", "-o", tmp_path / "codes.npy", "--model", tiny_run)
+    assert code == 0, err
+    assert "1 code is in" in err
+    code, _, err = call("data", "convert", tmp_path / "one.ndjson", "-o", tmp_path / "two.ndjson")
+    assert code == 0, err
+    assert "1 sketch is in" in err

@@ -207,8 +207,9 @@ def test_configurations_that_go_on_with_the_package_are_of_its_model(name):
     assert config.start == "package"
     check_same_model(PACKAGE_FOLDER, config)
     ours, theirs = set(build(config.model, 3).state_dict()), set(model.network.state_dict())
-    beside = {"repair.": config.model.code_repair, "ink.": config.model.ink_prediction, "frame.": config.model.frame_prediction}
-    left_out = tuple(prefix for prefix, kept in beside.items() if not kept)
+    kept = {"repair.": config.model.code_repair, "ink.": config.model.ink_prediction}
+    kept["frame."] = config.model.frame_prediction
+    left_out = tuple(prefix for prefix, there in kept.items() if not there)
     assert ours == {tensor for tensor in theirs if not tensor.startswith(left_out)}
 
 

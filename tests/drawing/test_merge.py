@@ -154,6 +154,13 @@ def test_open_ends_are_visible_ends_at_the_border():
     assert merge.open_ends(damage).tolist() == [[40, 0], [60, 0], [39.5, 80]]
 
 
+def test_the_seam_of_a_closed_line_is_no_open_end():
+    square = [[38, 10], [10, 10], [10, 40], [38, 40], [38, 10]]
+    hole = Region.of_boxes([(38.5, -10, 20, 100)])
+    damage = lose(polylines(square, [[0, 80], [100, 80]], [[38, 60]]), hole)
+    assert merge.open_ends(damage).tolist() == [[38.5, 80], [58.5, 80], [38, 60]]
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_points_and_dots_are_cut():
     random = np.random.default_rng(0)

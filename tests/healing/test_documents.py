@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import gra2seq
 from gra2seq.formats.svg import SvgDocument
-from gra2seq.healing.documents import HealRequest, heal_document
+from gra2seq.healing.documents import HealRequest, heal_document, without_repeats
+from gra2seq.sketch.damage import Damage
 from gra2seq.sketch.region import Region
 
 HOUSE = (
@@ -30,3 +32,48 @@ def test_fillings_are_neither_cut_nor_drawn_over() -> None:
     assert np.abs(ends[:, None] - np.array([(30, 190), (90, 190)])).max(axis=-1).min(axis=0).max() < 1  # the floor
     assert np.abs(ends[:, None] - np.array([(52, 150), (68, 150)])).max(axis=-1).min() > 2  # the knob
     assert KNOB in healed.text()
+
+
+FACE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 300"><g fill="none" stroke="black" stroke-width="4">'
+    '<circle cx="150" cy="150" r="90"/><path d="M90 85L70 30 120 66"/><path d="M180 66L230 30 210 85"/>'
+    '<path d="M110 190c20 20 60 20 80 0"/></g><circle cx="120" cy="130" r="8"/><circle cx="180" cy="130" r="8"/></svg>'
+)
+
+
+def test_the_mirror_image_of_a_filling_is_not_drawn_where_the_filling_has_stayed() -> None:
+    """The hole covers a quarter of the right eye, which stays; the left one must not be mirrored onto it."""
+    model = gra2seq.load()
+    drawing = model.changed_drawing(None, {"infill": 8, "keep_lines": True})
+    request = HealRequest(Region.of_boxes([(180, 40, 90, 90)]), drawing=drawing)
+    (healed,) = heal_document(model, SvgDocument.read(FACE), request)
+    new = healed.sketch.strokes[len(SvgDocument.read(FACE).cut(list(request.lost.rings)).sketch.lengths) :]
+    assert new
+    middles = np.array([stroke.mean(axis=0) for stroke in new])
+    assert np.hypot(*(middles - (180, 130)).T).min() > 15
+
+
+def test_new_lines_that_run_along_a_filling_are_dropped() -> None:
+    sketch = gra2seq.Sketch.from_polylines([[(0, 0), (100, 0)], [(40, 40), (60, 40), (60, 60), (40, 60), (40, 40)]])
+    damage = Damage(sketch, Region.of_boxes([(30, 30, 70, 70)]), (0, 0, 100, 100))
+    fillings = [damage.normalised(sketch.strokes[1])]
+    along, across, beyond = ([(41, 40), (59, 41)], [(50, 35), (50, 65)], [(40, 80), (60, 80)])
+    lines = [np.array(line, np.float64) for line in (along, across, beyond)]
+    kept = without_repeats(lines, fillings, damage)
+    assert [line.tolist() for line in kept] == [lines[1].tolist(), lines[2].tolist()]
+    assert len(without_repeats(lines, [], damage)) == 3
+
+
+@pytest.mark.parametrize(
+    ("size", "page"),
+    [
+        ('width="300" height="200"', (0, 0, 300, 200)),
+        ('width="1in" height="48px"', (0, 0, 96, 48)),
+        ('width="300" height="200" viewBox="-5 -6 30 20"', (-5, -6, 30, 20)),
+        ('width="100%" height="200"', (10, 10, 20, 10)),
+        ("", (10, 10, 20, 10)),
+    ],
+)
+def test_the_page_is_the_view_box_or_the_size_or_the_drawing(size, page) -> None:
+    text = f'<svg xmlns="http://www.w3.org/2000/svg" {size}><path d="M10 10L30 20" stroke="black"/></svg>'
+    np.testing.assert_allclose(SvgDocument.read(text).page, page)

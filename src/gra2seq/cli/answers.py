@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from gra2seq.formats.svg.document import SvgDocument
 
 
+SHOWN = 3  # files that an answer names
+
+
 def is_document(source: Path, target: Path) -> bool:
     """An SVG that is answered by an SVG stays the user's document."""
     return source.suffix.lower() == target.suffix.lower() == ".svg"
@@ -51,3 +54,9 @@ def check_free(target: Path, inputs: Sequence[Path], force: bool) -> None:
         raise UserError(
             f"{target} is there already: choose another name with -o, or give --force, or --resume to keep it"
         )
+
+
+def listed(paths: Sequence[Path]) -> str:
+    """The first names, and how many there are more."""
+    more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+    return ", ".join(map(str, paths[:SHOWN])) + more

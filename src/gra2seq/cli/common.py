@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gra2seq.formats.record import Record
     from gra2seq.healing.model_source import ModelSource
     from gra2seq.model import Model
+    from gra2seq.sketch.damage import Drawable
 
 app = typer.Typer(
     help="Sketches as graphs of patches: train, redraw, heal, look at links.",
@@ -105,6 +106,7 @@ Samples = Annotated[int, typer.Option(min=1, max=10_000, help="Different drawing
 Frame = Annotated[
     str | None, typer.Option(help="Box of the whole drawing, x,y,width,height. Default: guessed from what is visible.")
 ]
+Hole = Annotated[list[str] | None, typer.Option("--hole", help="Lost region x,y,width,height; repeatable.")]
 Polyline = Annotated[bool, typer.Option("--polyline", help="New lines of an SVG as polylines, not smooth curves.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
@@ -178,6 +180,11 @@ def note(quiet: bool, text: str) -> None:
         messages.print(text)
 
 
+def are(count: int, what: str) -> str:
+    """1 drawing is, 1,234 drawings are, for a sentence."""
+    return f"1 {what} is" if count == 1 else f"{count:,} {what}{'es' if what.endswith('ch') else 's'} are"
+
+
 def box_of(text: str | None, option: str) -> tuple[float, float, float, float] | None:
     """x,y,width,height of the command line."""
     if text is None:
@@ -187,6 +194,11 @@ def box_of(text: str | None, option: str) -> tuple[float, float, float, float] |
     except ValueError:
         raise UserError(f"{option} {text!r} must be four numbers x,y,width,height, e.g. 10,20,60,60") from None
     return x, y, width, height
+
+
+def boxes_of(holes: list[str] | None) -> list[tuple[float, float, float, float]]:
+    """Every --hole of the command line."""
+    return [box for text in holes or () if (box := box_of(text, "--hole"))]
 
 
 def sources(source: list[str] | None) -> str | list[str]:
@@ -203,12 +215,25 @@ def read_drawings(paths: list[Path], limit: int, quiet: bool = False) -> list[Re
     for path in paths:
         for record in records_of(path):
             if len(records) == limit:
-                note(quiet, f"only the first {limit} sketches are taken: raise --limit for more")
+                note(quiet, f"only the first {are(limit, 'sketch')} taken: raise --limit for more")
                 return records
             records.append(record)
     if not records:
         raise UserError(f"there is no sketch in {', '.join(map(str, paths))}")
     return records
+
+
+def read_damages(paths: list[Path], limit: int, holes: list[str] | None, frame: str | None) -> list[Drawable]:
+    """Drawings of which the holes are lost: what lies in them has no part in how the files are read."""
+    from gra2seq.healing.documents import visible_of
+    from gra2seq.sketch.damage import lose
+    from gra2seq.sketch.region import Region
+
+    lost, box = Region.of_boxes(boxes_of(holes)), box_of(frame, "--frame")
+    if not lost and box is None:
+        return [sketch for _, sketch in read_drawings(paths, limit)]
+    sketches = [sketch for path in paths for sketch in visible_of(path, lost, read_drawings([path], limit))]
+    return [lose(sketch, lost, box) for sketch in sketches[:limit]]
 
 
 def model_or_fresh(source: ModelSource, preset: str, seed: int, scale: float, fresh: bool = False) -> tuple[Model, str]:

@@ -10,6 +10,7 @@ import typer
 
 from gra2seq.cli.common import (
     AsJson,
+    are,
     data,
     messages,
     reply,
@@ -44,7 +45,7 @@ def convert(
 
     count, written = run_conversion(files, out, simplify=simplify, labels=labels)
     answer = {"sketches": count, "out": str(out), "files": [str(path) for path in written]}
-    reply(as_json, answer, f"{count} sketches are in {', '.join(map(str, written[:3]))}")
+    reply(as_json, answer, f"{are(count, 'sketch')} in {', '.join(map(str, written[:3]))}")
 
 
 @data.command()
@@ -84,4 +85,4 @@ def download(
 
     with bytes_bar(messages.console) as progress:
         paths = fetch(names, folder, base=base or OFFICIAL_BASE, progress=progress)
-    reply(as_json, {"files": [str(path) for path in paths]}, f"{len(paths)} files are in {folder}")
+    reply(as_json, {"files": [str(path) for path in paths]}, f"{are(len(paths), 'file')} in {folder}")

@@ -23,6 +23,7 @@ from gra2seq.cli.common import (
     RunFolder,
     Untrained,
     app,
+    are,
     check_engine,
     messages,
     model_or_fresh,
@@ -198,7 +199,7 @@ def synonyms(
     sketches = labelled(sources(source), limit)
     if most is not None:
         sketches = [sketches[number] for number in spread(len(sketches), most)]
-    messages.print(f"{len(sketches)} sketches are counted (--limit {limit} of each source)")
+    messages.print(f"{are(len(sketches), 'sketch')} counted (--limit {limit} of each source)")
     model, _ = model_or_fresh(ModelSource(run), preset, seed, 30.0, fresh)
     with counting(messages.console) as progress:
         rows = count(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gra2seq.cli.common import AsJson, Files, Limit, ModelFolder, app, read_drawings, reply, sources
+from gra2seq.cli.common import AsJson, Files, Frame, Hole, Limit, ModelFolder, app, are, read_damages, reply, sources
 
 
 @app.command()
@@ -19,6 +19,8 @@ def graph(
         list[str] | None,
         typer.Option(help="synonymous, temporal, spatial, random; repeatable. Default: the first three."),
     ] = None,
+    hole: Hole = None,
+    frame: Frame = None,
     limit: Limit = 6,
     as_json: AsJson = False,
 ) -> None:
@@ -26,7 +28,7 @@ def graph(
     from gra2seq.evaluation.figures import draw_links
     from gra2seq.folder import load
 
-    sketches = [sketch for _, sketch in read_drawings(files, limit)]
+    sketches = read_damages(files, limit, hole, frame)
     draw_links(load(model), sketches, tuple(links or ("temporal", "spatial", "synonymous")), out)
     reply(as_json, {"sketches": len(sketches), "out": str(out)}, f"The picture is in {out}")
 
@@ -51,4 +53,4 @@ def figures(
 
     written = draw_all(load(run), open_dataset(sources(source), name=name), out, form, count)
     answer = {"figures": [str(path) for path in written]}
-    reply(as_json, answer, f"{len(written)} figures are in {out}")
+    reply(as_json, answer, f"{are(len(written), 'figure')} in {out}")

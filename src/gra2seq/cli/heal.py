@@ -20,6 +20,7 @@ from gra2seq.cli.common import (
     Form,
     Frame,
     GoodEnough,
+    Hole,
     Limit,
     ModelFolder,
     Out,
@@ -33,6 +34,7 @@ from gra2seq.cli.common import (
     Temperature,
     app,
     box_of,
+    boxes_of,
     check_engine,
     read_drawings,
     reply,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 Jobs = Annotated[
     int | None, typer.Option(min=1, help="Draw in this many processes. Default: more than one for many drawings.")
 ]
+ERASE = "Lost region: .svg shapes in the drawing's units, or a .png mask of the page (without a page: of --frame)."
 Resume = Annotated[bool, typer.Option("--resume", help="Leave out files that are answered already.")]
 
 
@@ -55,8 +58,8 @@ def heal(
     out: Out = None,
     out_dir: OutDir = None,
     form: Form = None,
-    hole: Annotated[list[str] | None, typer.Option(help="Lost region x,y,width,height; repeatable.")] = None,
-    erase: Annotated[Path | None, typer.Option(help="Lost region as a .svg shape, or a .png mask of the page.")] = None,
+    hole: Hole = None,
+    erase: Annotated[Path | None, typer.Option(help=ERASE)] = None,
     end_missing: Annotated[bool, typer.Option("--missing-end", help="The end of the drawing is missing.")] = False,
     preview: Annotated[Path | None, typer.Option(help="A .png that shows the detected damage.")] = None,
     frame: Frame = None,
@@ -107,9 +110,7 @@ def heal(
             job.redraw_many(options | {"mask_prob": mask_prob}, samples, jobs, engine_map)
             return
         rest = (box_of(frame, "--frame"), end_missing, samples, not polyline)
-        job.run(
-            lambda path: Task(options, None if detect else _lost_region(path, hole or [], erase), *rest), engine_map
-        )
+        job.run(lambda path: Task(options, None if detect else _lost(path, hole, erase, frame), *rest), engine_map)
 
 
 @app.command()
@@ -118,6 +119,8 @@ def redraw(
     out: Out = None,
     out_dir: OutDir = None,
     form: Form = None,
+    hole: Hole = None,
+    frame: Frame = None,
     samples: Samples = 1,
     model: ModelFolder = None,
     device: Device = "cpu",
@@ -139,7 +142,7 @@ def redraw(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw sketches again from their codes, every line anew."""
+    """Draw sketches again from their codes, every line anew; what lies in a hole is not looked at."""
     from gra2seq.cli.jobs import Job
     from gra2seq.cli.tasks import Output, Task
     from gra2seq.healing.model_source import ModelSource
@@ -149,8 +152,9 @@ def redraw(
     engine_map = _ray_map(engine, address, jobs, device)
     output = Output("redrawn", out, out_dir, form, force, animate or bool(seconds), seconds, quiet, as_json)
     with Job(files, output, ModelSource(model, device, precision), limit, samples if resume else 0) as job:
-        if out_dir or all(path.suffix.lower() == ".svg" for path in job.files):
-            job.run(lambda _: Task(options, samples=samples, curves=not polyline), engine=engine_map)
+        if out_dir or hole or frame or all(path.suffix.lower() == ".svg" for path in job.files):
+            task = Task(options, _boxes(hole), box_of(frame, "--frame"), samples=samples, curves=not polyline)
+            job.run(lambda _: task, engine=engine_map)
         else:
             job.redraw_many(options | {"holes": ()}, samples, jobs, engine_map)
 
@@ -233,23 +237,38 @@ def _ray_map(engine: str, address: str | None, jobs: int | None, device: str) ->
     return RayMap(address, jobs)
 
 
-def _lost_region(path: Path, holes: list[str], erase: Path | None) -> Region:
+def _boxes(holes: list[str] | None) -> Region:
     from gra2seq.sketch.region import Region
 
-    boxes = [box for text in holes if (box := box_of(text, "--hole"))]
-    lost = Region.of_boxes(boxes)
+    return Region.of_boxes(boxes_of(holes))
+
+
+def _lost(path: Path, holes: list[str] | None, erase: Path | None, frame: str | None) -> Region:
+    lost = _boxes(holes)
     if erase is None:
         return lost
     from gra2seq.healing.documents import erased_region
 
-    return lost | erased_region(erase, _page(path))
+    return lost | erased_region(erase, lambda: _page(path, frame))
 
 
-def _page(path: Path) -> tuple[float, float, float, float]:
-    """The page of an SVG in its own units; the box of other drawings."""
+def _page(path: Path, frame: str | None) -> tuple[float, float, float, float]:
+    """What a mask picture covers: the page of an SVG, all of a picture, of other drawings the frame that is given."""
     if path.suffix.lower() == ".svg":
         from gra2seq.formats.svg.document import SvgDocument
 
         return SvgDocument.read(path).page
-    (_, sketch), *_ = read_drawings([path], 1)
-    return sketch.box
+    from gra2seq.formats.files import is_traced
+
+    if is_traced(path):
+        from gra2seq.formats.raster import read_grey
+
+        height, width = read_grey(path).grey.shape
+        return 0.0, 0.0, width, height
+    page = box_of(frame, "--frame")
+    if page is None:
+        raise UserError(
+            f"{path} has no page that a mask picture could cover: give --frame x,y,width,height, the box of the whole "
+            "drawing, which is then what the mask covers, or an .svg shape in the drawing's units"
+        )
+    return page

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, write_documents
-from gra2seq.cli.common import messages, note, read_drawings, reply
+from gra2seq.cli.answers import check_free, document_paths, is_answered, is_document, listed, write_documents
+from gra2seq.cli.common import are, messages, note, read_drawings, reply
 from gra2seq.cli.streams import STREAM, save_stdin, send_to_stdout
 from gra2seq.cli.tasks import Answer, Output, Task
 from gra2seq.errors import UserError
@@ -19,8 +20,8 @@ from gra2seq.formats.files import beside, check_target, write
 from gra2seq.formats.motion import MotionCell, check_motion, write_motion
 from gra2seq.formats.record import Record
 from gra2seq.formats.registry import suffix_of, writable_suffixes
-from gra2seq.formats.svg.document import SvgDocument
-from gra2seq.healing.documents import Healed, HealRequest, check_visible, visible_of_svg
+from gra2seq.formats.svg.document import HEALED, SvgDocument
+from gra2seq.healing.documents import Healed, HealRequest, check_visible, visible_of
 from gra2seq.healing.drawing_items import DocumentItem, Drawer, Item, RedrawItem, SketchesItem, parts_of
 from gra2seq.healing.ray_map import Map, local_map
 from gra2seq.sketch.detection import find_damage
@@ -28,10 +29,14 @@ from gra2seq.sketch.region import Region
 from gra2seq.sketch.render import region_sheet, write_png
 from gra2seq.sketch.strokes import Sketch
 from gra2seq.system.atomic_files import atomic_write
+from gra2seq.system.input_files import open_input
 
 if TYPE_CHECKING:
     from gra2seq.healing.model_source import ModelSource
     from gra2seq.model import Model
+
+
+ONE_SVG = "standard output takes one SVG: choose --format ndjson, or name a file with -o"
 
 
 class Job:
@@ -56,6 +61,9 @@ class Job:
             self.files = [save_stdin(self._temporary) if path == STREAM else path for path in files]
             if files.count(STREAM) > 1:
                 raise UserError("standard input can be read once: give - once")
+            for path in [path for path in self.files if not path.is_dir()]:  # a store is a folder
+                with open_input(path):  # a missing file is reported now, not after the work for those before it
+                    pass
             self.to_stdout = output.out == STREAM or (STREAM in files and not output.out and not output.out_dir)
             if self.to_stdout and output.as_json:
                 raise UserError("--json and the drawing would both go to standard output: name a file with -o")
@@ -78,10 +86,13 @@ class Job:
     def __enter__(self) -> Job:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         try:
             if kind is None:
                 self._finish()
+            elif isinstance(error, UserError) and str(self._temporary) in str(error):  # what came by a pipe has no name
+                words = re.sub(rf"{re.escape(str(self._temporary))}[/\\]stdin[.a-z]*", "standard input", str(error))
+                raise UserError(words) from error
         finally:
             self._folder.cleanup()
 
@@ -159,8 +170,7 @@ class Job:
         sketches = [sketch for _, sketch in records]
         self._check_count(target, len(records) * task.samples, [split for split, _ in records])
         requests = self._requests(path, sketches, task)
-        if task.lost and path.name.lower().endswith(".svg"):
-            sketches = [visible_of_svg(path, task.lost)]
+        sketches = visible_of(path, task.lost or Region(), records)
         items = [SketchesItem(sketches[part], requests[part], task.samples) for part in parts_of(sketches)]
 
         def finish(healed: list[list[Healed]]) -> None:
@@ -173,6 +183,8 @@ class Job:
     ) -> None:
         self.read += len(records)
         every = [one for own in healed for one in own]
+        if kept := [one for one in every if one.visible is not None]:
+            self._note_unchanged(path, [] if unchanged else [one.new is None for one in kept])
         if self.output.in_motion(target):
             self._animate(target, [MotionCell(one.new, one.visible) for one in every])
             return
@@ -223,15 +235,26 @@ class Job:
         document = SvgDocument.read(path)
         for text in document.notes:
             note(self.output.quiet, f"{path.name}: {text}")
-        (request,) = self._requests(path, [document.sketch], task)
+        (request,) = self._requests(path, [document.sketch], task, document.uncut)
 
         def finish(healed: list[SvgDocument]) -> None:
+            if request and request.keeps_lines:
+                before = document.text().count(HEALED)
+                self._note_unchanged(path, [one.text().count(HEALED) == before for one in healed])
             self.written += write_documents(target, healed)
             self.drawn, self.read = self.drawn + len(healed), self.read + 1
 
         return Answer([DocumentItem(document, request, task.samples)], finish)
 
-    def _requests(self, path: Path, sketches: Sequence[Sketch], task: Task) -> list[HealRequest | None]:
+    def _note_unchanged(self, path: Path, unchanged: Sequence[bool]) -> None:
+        """Say so where the model has added no line to what is visible."""
+        if any(unchanged):
+            which = "" if all(unchanged) else f" to {sum(unchanged)} of {len(unchanged)}"
+            note(self.output.quiet, f"{path.name}: the model added no line{which}: it takes the drawing for finished")
+
+    def _requests(
+        self, path: Path, sketches: Sequence[Sketch], task: Task, uncut: Collection[int] = ()
+    ) -> list[HealRequest | None]:
         """How each drawing is healed; None where detection finds no damage. Notes say what was found."""
         regions: list[Region | None] = [task.lost] * len(sketches)
         if task.lost is None:
@@ -243,7 +266,11 @@ class Job:
                 continue
             drawing = self.model.changed_drawing(None, task.options)
             request = HealRequest(region, task.frame, task.end_missing, task.samples, drawing, task.curves)
-            for text in check_visible([sketch], request) if task.lost is not None else ():
+            try:
+                text = check_visible(sketch, request, uncut if request.keeps_lines else ())
+            except UserError as error:
+                raise UserError(f"{path.name}: {error}") from error
+            if text and task.lost:
                 note(self.output.quiet, f"{path.name}: {text}")
             requests.append(request)
         return requests
@@ -269,6 +296,8 @@ class Job:
         """Raise UserError if this many drawings cannot be written there; before the model is loaded."""
         if self.output.in_motion(target):
             check_motion(target, count, self.output.seconds)
+        elif self.to_stdout and count > 1 and target.suffix == ".svg":
+            raise UserError(ONE_SVG)
         else:
             check_target(target, count, splits)
 
@@ -304,14 +333,15 @@ class Job:
             write_png(self.output.preview, region_sheet(self._previews))
         if self.to_stdout:
             if len(self.written) != 1:
-                raise UserError("standard output takes one SVG: choose --format ndjson, or name a file with -o")
+                raise UserError(ONE_SVG)
             send_to_stdout(self.written[0])
             return
         answer: dict[str, Any] = {"sketches": self.read, "drawn": self.drawn, "files": list(map(str, self.written))}
         if self.found:
             answer["found"] = self.found
-        drawings = "1 drawing is" if self.drawn == 1 else f"{self.drawn} drawings are"
-        words = f"{drawings} in {', '.join(map(str, self.written[:3]))}" if self.written else "nothing was left to draw"
+        words = (
+            f"{are(self.drawn, 'drawing')} in {listed(self.written)}" if self.written else "nothing was left to draw"
+        )
         if self.output.as_json or not self.output.quiet:
             reply(self.output.as_json, answer, words)
 

@@ -13,10 +13,15 @@ from gra2seq.cli.common import (
     AsJson,
     Device,
     Force,
+    Frame,
+    Hole,
     ModelFolder,
     Precision,
     Quiet,
     app,
+    are,
+    box_of,
+    boxes_of,
     check_engine,
     messages,
     note,
@@ -37,6 +42,11 @@ def encode(
     out: Annotated[Path, typer.Option("--out", "-o", help="NAME.npy; NAME.keys and NAME.json are put beside it.")],
     shard: Annotated[str, typer.Option(help="Encode part i of n: i/n. The part is put into the name.")] = "1/1",
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed command stopped.")] = False,
+    hole: Hole = None,
+    frame: Frame = None,
+    skip_unreadable: Annotated[
+        bool, typer.Option("--skip-unreadable", help="Name files that cannot be read, and leave them out.")
+    ] = False,
     model: ModelFolder = None,
     dtype: Annotated[str, typer.Option(help="Of the codes: float16 or float32.")] = "float16",
     device: Device = "cpu",
@@ -50,6 +60,7 @@ def encode(
 ) -> None:
     """Codes of any number of drawings as a memory-mapped array; can be killed and resumed, shared among machines."""
     from gra2seq.healing.model_source import ModelSource
+    from gra2seq.search.drawings import LostPart, readable
     from gra2seq.search.encode import Layout, encode_to_file
     from gra2seq.search.work_folder import Existing
     from gra2seq.training.progress import counting
@@ -57,8 +68,12 @@ def encode(
     if resume and force:
         raise UserError("--resume goes on and --force starts again: give one of them")
     existing = Existing.RESUME if resume else Existing.REPLACE if force else Existing.REFUSE
-    layout, source = Layout(_shard(shard), dtype), ModelSource(model, device, precision)
+    lost = LostPart(tuple(boxes_of(hole)), box_of(frame, "--frame"))
+    layout, source = Layout(_shard(shard), dtype, lost=lost), ModelSource(model, device, precision)
     where = _engine(engine, source, jobs, address)
+    skipped: list[str] = []
+    if skip_unreadable:
+        sources, skipped = readable(sources, lambda text: note(quiet, text))
     began = time.monotonic()
     with counting(messages.console) as show:
 
@@ -73,8 +88,9 @@ def encode(
     rate = made.new / seconds
     answer = {"out": str(made.out), "drawings": made.header.rows, "encoded_now": made.new, "code": made.header.code}
     answer |= {"dtype": dtype, "model": vars(made.header.model), "seconds": seconds, "per_second": rate}
+    answer |= {"skipped": skipped}
     if as_json or not quiet:
-        reply(as_json, answer, f"{made.header.rows:,} codes are in {made.out} ({made.new:,} new, {rate:.0f}/s)")
+        reply(as_json, answer, f"{are(made.header.rows, 'code')} in {made.out} ({made.new:,} new, {rate:.0f}/s)")
 
 
 @app.command()
@@ -96,7 +112,7 @@ def index(
     answer: dict[str, Any] = {"gallery": str(out), "drawings": header.rows, "method": header.method}
     answer |= {"recall": header.tuning.recall if header.tuning else 1.0, "model": vars(header.model)}
     if as_json or not quiet:
-        reply(as_json, answer, f"{header.rows:,} drawings are in the gallery {out} (search: {header.method})")
+        reply(as_json, answer, f"{are(header.rows, 'drawing')} in the gallery {out} (search: {header.method})")
 
 
 @app.command()

@@ -23,9 +23,11 @@ def keep_lines(damage: Damage, drawn: Sketch) -> Sketch:
 
 
 def open_ends(damage: Damage) -> Doubles:
-    """(n, 2) ends of visible strokes at the border of the lost region, where lines must go on."""
+    """(n, 2) ends of visible strokes at the border of the lost region, where lines go on; closed ones have none."""
     visible = damage.visible
-    ends = visible.points[np.unique(np.concatenate([visible.starts, visible.starts + visible.lengths - 1]))]
+    first, last = visible.starts, visible.starts + visible.lengths - 1
+    is_open = (first == last) | (visible.points[first] != visible.points[last]).any(axis=1)
+    ends = visible.points[np.unique(np.concatenate([first[is_open], last[is_open]]))]
     places: Doubles = ends.astype(np.float64)
     return np.asarray(places[damage.lost.distance(places) <= AT_BORDER * damage.side])
 

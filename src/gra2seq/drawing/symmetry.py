@@ -154,7 +154,9 @@ def _joined(found: Sequence[Piece], ends: Doubles, rest: Region) -> list[Doubles
 
 
 def _open_ends(strokes: Sequence[Doubles], region: Region) -> Doubles:
-    ends = np.array([end for stroke in strokes for end in (stroke[0], stroke[-1])])
+    is_open = [len(stroke) == 1 or (stroke[0] != stroke[-1]).any() for stroke in strokes]
+    ends = np.array([end for stroke, own in zip(strokes, is_open, strict=True) if own for end in stroke[[0, -1]]])
+    ends = ends.reshape(-1, 2)
     return np.asarray(ends[region.distance(ends) <= AT_BORDER])
 
 

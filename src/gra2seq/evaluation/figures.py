@@ -24,7 +24,7 @@ from gra2seq.nn.centroids import Centroids
 from gra2seq.nn.links import link_rule
 from gra2seq.sketch.canvas import Canvas, Pixels, draw, inner_view
 from gra2seq.sketch.centres import NODES, centre_points
-from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.damage import Damage, Drawable
 from gra2seq.sketch.lattice import MAX_POINTS, VIEW
 from gra2seq.sketch.masking import APPROACHES, crop_by_turns, drop_points, wipe_then_lattice
 from gra2seq.sketch.patches import on_canvas
@@ -59,7 +59,7 @@ def draw_all(model: Model, dataset: Dataset, folder: Path, form: str = "png", co
     return list(paths.values())
 
 
-def draw_links(model: Model, sketches: Sequence[Sketch], rules: Sequence[str], out: str | Path) -> None:
+def draw_links(model: Model, sketches: Sequence[Drawable], rules: Sequence[str], out: str | Path) -> None:
     """The paper's figure of edges: a row a link rule, a column a sketch; each patch linked to its nearest."""
     for name in rules:
         link_rule(name)  # an unknown one is an error before anything is drawn
@@ -73,10 +73,10 @@ def draw_links(model: Model, sketches: Sequence[Sketch], rules: Sequence[str], o
     save_figure(figure, out)
 
 
-def links_of(axis: Axes, model: Model, sketch: Sketch, rule: str | None = None) -> None:
+def links_of(axis: Axes, model: Model, sketch: Drawable, rule: str | None = None) -> None:
     """One sketch with its patch centres (red) and, for each, the link to its nearest neighbour (blue)."""
     graph = model.graph(sketch, rule)
-    _strokes(axis, sketch, width=1.2)
+    _strokes(axis, sketch.visible if isinstance(sketch, Damage) else sketch, width=1.2)
     adjacency = graph.adjacency.copy()
     np.fill_diagonal(adjacency, -np.inf)
     adjacency[adjacency == 0] = -np.inf  # no link: even one with a negative weight is nearer

@@ -16,9 +16,11 @@ from gra2seq.formats.json_strokes import read_json, write_json
 from gra2seq.formats.ndjson import read_ndjson, write_ndjson
 from gra2seq.formats.npz import SPLITS, read_npz, write_npz
 from gra2seq.formats.record import Record
-from gra2seq.formats.registry import FORMATS, Format, readable_suffixes, suffix_of, writable_suffixes
-from gra2seq.formats.svg import read_svg, write_svg
+from gra2seq.formats.registry import FORMATS, Format, Reader, readable_suffixes, suffix_of, writable_suffixes
+from gra2seq.formats.svg import SvgDocument, read_svg, write_svg
 from gra2seq.formats.svg.animation import MAX_CELLS
+from gra2seq.sketch.damage import lose
+from gra2seq.sketch.region import Region
 from gra2seq.sketch.render import contact_sheet, render, write_png
 from gra2seq.sketch.simplify import quickdraw_simplify, simplify_in_place
 from gra2seq.sketch.strokes import Sketch
@@ -33,14 +35,20 @@ SKETCH_BYTES, PART_BYTES = 600, 80  # of memory for a sketch without its points,
 
 
 def read(
-    path: str | Path, *, labels: bool = False, simplify: bool | None = None, max_bytes: int | None = None
+    path: str | Path,
+    *,
+    labels: bool = False,
+    simplify: bool | None = None,
+    max_bytes: int | None = None,
+    lost: Region | None = None,
 ) -> list[Sketch]:
     """The drawings of a file: .svg, .ndjson, .ndjson.gz, .npz, .json, .png, .jpg, or a registered format.
 
     `labels`: the third list of a stroke (.ndjson, .json) is its part. `simplify`: as QuickDraw does, in a box of 255;
     by default SVG is simplified in its own units, because curves become very many points, and all else is kept as it
     is. `max_bytes`: the size up to which a file is read, after decompression; by default 256 MB (or what the
-    environment variable GRA2SEQ_MAX_BYTES says), and at most 200 times the compressed size.
+    environment variable GRA2SEQ_MAX_BYTES says), and at most 200 times the compressed size. `lost`: a region in the
+    file's units that is cut away first, so that hidden lines have no part in how curves and pictures become points.
 
     >>> import gra2seq
     >>> _ = gra2seq.write("cat.ndjson", gra2seq.Sketch.from_polylines([[(0, 0), (3, 4)]], category="cat"))
@@ -51,7 +59,7 @@ def read(
     max_size = max(MAX_LIST_BYTES, 4 * limits.max_bytes)
     sketches: list[Sketch] = []
     size = 0
-    for _, sketch in _records(path, labels, simplify, limits):
+    for _, sketch in _records(path, labels, simplify, limits, lost):
         size += SKETCH_BYTES + sketch.points.nbytes + sketch.lengths.nbytes + PART_BYTES * len(sketch.parts)
         if size > max_size:
             raise UserError(
@@ -76,8 +84,12 @@ def read_records(
 
 def for_collection(path: Path, simplify: bool | None) -> bool | None:
     """How a file that becomes part of a collection is simplified: SVG and pictures in QuickDraw's box of 255."""
-    traced = tuple(suffix for suffix, known in FORMATS.items() if known.traced)
-    return True if simplify is None and path.name.lower().endswith(traced) else simplify
+    return True if simplify is None and is_traced(path) else simplify
+
+
+def is_traced(path: Path) -> bool:
+    """Whether a file is an SVG or a picture: curves or pixels become points only when it is read."""
+    return path.name.lower().endswith(tuple(suffix for suffix, known in FORMATS.items() if known.traced))
 
 
 def write(path: str | Path, records: Sketch | Iterable[Record | Sketch]) -> list[Path]:
@@ -132,12 +144,16 @@ def beside(path: str | Path, word: str) -> Path:
     return path.with_name(f"{path.name[: -len(suffix)]}-{word}{own}")
 
 
-def _records(path: Path, labels: bool, simplify: bool | None, limits: Limits) -> Iterator[Record]:
+def _records(
+    path: Path, labels: bool, simplify: bool | None, limits: Limits, lost: Region | None = None
+) -> Iterator[Record]:
     suffix = suffix_of(path, readable_suffixes())
     with open_input(path):  # a missing file is reported now, not when the first drawing is asked for
         pass
     reader = FORMATS[suffix].read
     assert reader is not None
+    if lost:
+        reader = _visible_reader(reader, lost)
     if simplify and reader in (read_ndjson, read_json):
         return iter(reader(path, labels, limits, simplify=True))
     records = reader(path, labels, limits)
@@ -152,15 +168,29 @@ def _read_npz(path: Path, _labels: bool, limits: Limits) -> Iterator[Record]:
     return read_npz(path, limits)
 
 
-def _read_svg(path: Path, _labels: bool, limits: Limits) -> Iterator[Record]:
+def _read_svg(path: Path, _labels: bool, limits: Limits, lost: Region | None = None) -> Iterator[Record]:
     limits.check(path.stat().st_size, math.inf, path)
-    yield Record("", read_svg(path))
+    yield Record("", SvgDocument.read(path).cut(list(lost.rings)).sketch if lost else read_svg(path))
 
 
-def _read_picture(path: Path, _labels: bool, limits: Limits) -> Iterator[Record]:
+def _read_picture(path: Path, _labels: bool, limits: Limits, lost: Region | None = None) -> Iterator[Record]:
     limits.check(path.stat().st_size, math.inf, path)
     tracing = import_module("gra2seq.formats.tracing")  # only now: tracing lines needs more of OpenCV
-    yield Record("", tracing.read_picture(path))
+    yield Record("", tracing.read_picture(path, lost=lost))
+
+
+def _visible_reader(reader: Reader, lost: Region) -> Reader:
+    """Reads what lies outside of a region; of an SVG or a picture what lies inside is removed before it is read."""
+    if reader is _read_svg:
+        reader = partial(_read_svg, lost=lost)
+    elif reader is _read_picture:
+        reader = partial(_read_picture, lost=lost)
+
+    def read_visible(path: Path, labels: bool, limits: Limits) -> Iterator[Record]:
+        for split, sketch in reader(path, labels, limits):
+            yield Record(split, lose(sketch, lost).visible)
+
+    return read_visible
 
 
 def _write_npz(path: Path, records: Iterable[Record]) -> list[Path]:

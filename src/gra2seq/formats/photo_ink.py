@@ -14,6 +14,7 @@ from gra2seq.errors import UserError
 from gra2seq.formats.raster import Grey, Picture
 from gra2seq.formats.rulings import without_rulings
 from gra2seq.formats.skeleton import Mask
+from gra2seq.sketch.region import Region
 
 Contrast = NDArray[np.float32]  # (height, width)
 
@@ -21,6 +22,7 @@ FLAT_SPREAD = 4  # grey values around the median that an evenly lit page takes u
 FLAT_SHARE = 0.5  # of the pixels lie within that spread if the light is even
 WINDOW = 1 / 30  # of the longer side: in uneven light, wider dark areas are table or shadow, not ink
 MIN_WINDOW = 21  # px
+SEEN = 0.7  # of a square must lie outside of a lost region to tell the page there
 DARKEST_PAGE = 0.48  # of its brightest parts: wide areas at the border that are darker are no page
 DARK = 60  # grey up to which a page counts as black: contrast is not measured against less
 MIN_CONTRAST = 0.1  # of the page's brightness: what is fainter is not ink
@@ -62,6 +64,33 @@ def ink_of(picture: Picture) -> Mask:
             "texture; give a picture of lines on a page"
         )
     return ink
+
+
+def without_region(grey: Grey, lost: Region) -> Grey:
+    """A picture with the page in place of a region, as it is around: what was in the region has no part in it."""
+    inside = np.zeros(grey.shape, np.uint8)
+    lost.paint(inside, 1)
+    if inside.all():
+        raise UserError("the lost region covers all of the picture: nothing is visible to draw it from")
+    known = np.where(inside > 0, np.nan, grey.astype(np.float32))
+    side = max(MIN_WINDOW, round(max(grey.shape) * WINDOW))
+    rows, columns = (range(0, size, side) for size in grey.shape)
+    page = np.full((len(rows), len(columns)), np.nan, np.float32)  # a line is thin: the median of a square is the page
+    for i, top in enumerate(rows):
+        for j, left in enumerate(columns):
+            square = known[top : top + side, left : left + side]
+            if np.isfinite(square).mean() > SEEN:
+                page[i, j] = np.nanmedian(square)
+    there = np.isfinite(page)
+    if not there.any():  # a small picture, or little of it is left: one brightness for all of the page
+        return np.asarray(np.where(inside > 0, np.rint(np.median(grey[inside == 0])), grey), np.uint8)
+    near = np.argwhere(there)
+    for i, j in np.argwhere(~there):  # squares of the region: the mean of all others, near ones above all
+        weights = 1 / (np.square(near - (i, j)).sum(axis=1) ** 2)
+        page[i, j] = np.average(page[there], weights=weights)
+    height, width = (size * side for size in page.shape)
+    smooth = cv2.resize(page, (width, height), interpolation=cv2.INTER_LINEAR)[: grey.shape[0], : grey.shape[1]]
+    return np.asarray(np.where(inside > 0, np.rint(smooth), grey), np.uint8)
 
 
 def _is_texture(contrast: Contrast, ink: Mask, level: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,14 +13,17 @@ import numpy as np
 from gra2seq.config import DrawingConfig
 from gra2seq.errors import UserError
 from gra2seq.sketch.damage import Damage, lose, missing_end_of
+from gra2seq.sketch.distance import dense_points
 from gra2seq.sketch.region import Box, Region
-from gra2seq.sketch.simplify import simplify_in_place
 from gra2seq.sketch.strokes import Doubles, Sketch
 
 if TYPE_CHECKING:
+    from gra2seq.formats.record import Record
     from gra2seq.formats.svg.document import SvgDocument
     from gra2seq.model import Model
 
+REPEATS, REPEATED = 0.02, 0.8  # longer sides, and share of a new line that lies so near to the outline of a filling
+MAX_OUTLINE, MAX_LINE = 20_000, 200  # points that are compared
 MASK_TOLERANCE = 0.5  # pixels that the outline of a mask picture may be simplified by
 
 
@@ -34,6 +37,11 @@ class HealRequest:
     samples: int = 1
     drawing: DrawingConfig = field(default_factory=DrawingConfig)
     curves: bool = True  # new lines of an SVG are smooth curves, or polylines
+
+    @property
+    def keeps_lines(self) -> bool:
+        """Whether visible lines stay; otherwise all are drawn anew."""
+        return bool(self.drawing.keep_lines or self.drawing.infill)
 
     def damage(self, sketch: Sketch, uncut: Collection[int] = ()) -> Damage:
         """What stays visible of a drawing; the strokes numbered in `uncut` stay whole."""
@@ -50,21 +58,21 @@ def heal_document(model: Model, document: SvgDocument, request: HealRequest) -> 
     and on the drawing's size.
     """
     cut = document.cut(list(request.lost.rings)) if request.lost else document
-    drawing = request.drawing
-    keeps = bool(drawing.keep_lines or drawing.infill)
-    damage = request.damage(cut.sketch, cut.uncut if keeps else ())
-    if keeps:
-        return [cut.add_healed(lines, curves=request.curves) for lines in new_lines(model, damage, request)]
-    healed = model.heal_damages([damage], samples=request.samples, drawing=drawing)
+    damage = request.damage(cut.sketch, cut.uncut if request.keeps_lines else ())
+    if request.keeps_lines:
+        fillings = [damage.normalised(cut.sketch.strokes[number]) for number in sorted(cut.uncut)]
+        every = [without_repeats(lines, fillings, damage) for lines in new_lines(model, damage, request)]
+        return [cut.add_healed(lines, curves=request.curves) for lines in every]
+    healed = model.heal_damages([damage], samples=request.samples, drawing=request.drawing)
     return [cut.replace_strokes(one, curves=request.curves) for one in healed]
 
 
-def visible_of_svg(path: str | Path, lost: Region) -> Sketch:
-    """What an SVG shows outside of a region, simplified as `read` does: what was lost has no part in it."""
-    from gra2seq.formats.svg.document import SvgDocument
+def visible_of(path: Path, lost: Region, whole: Sequence[Record]) -> list[Sketch]:
+    """The drawings of a file without a lost region. SVG and pictures, in which hidden lines could have a part in how
+    curves and pixels become points, are read again without it; `whole` are the drawings as they were read."""
+    from gra2seq.formats.files import is_traced, read
 
-    document = SvgDocument.read(Path(path)).cut(list(lost.rings))
-    return simplify_in_place(lose(document.sketch, lost).visible)
+    return read(path, lost=lost) if lost and is_traced(path) else [sketch for _, sketch in whole]
 
 
 def new_lines(model: Model, damage: Damage, request: HealRequest) -> list[list[Doubles]]:
@@ -75,6 +83,27 @@ def new_lines(model: Model, damage: Damage, request: HealRequest) -> list[list[D
     kept = len(damage.visible.lengths)
     healed = model.heal_damages([damage], samples=request.samples, drawing=request.drawing)
     return [[stroke.astype(np.float64) for stroke in one.strokes[kept:]] for one in healed]
+
+
+def without_repeats(lines: Sequence[Doubles], fillings: Sequence[Doubles], damage: Damage) -> list[Doubles]:
+    """The new lines without those that run along outlines of fillings in the lost region, which have stayed.
+
+    `lines` are in the drawing's units, `fillings` in frame units.
+    """
+    outlines = dense_points(fillings)
+    region = damage.lost_normalised
+    outlines = outlines[region.contains(outlines)]
+    outlines = outlines[:: len(outlines) // MAX_OUTLINE + 1]
+    if not len(outlines):
+        return list(lines)
+    kept = []
+    for line in lines:
+        points = dense_points([damage.normalised(line)])
+        points = points[:: len(points) // MAX_LINE + 1]
+        away = np.hypot(*(points[:, None] - outlines).transpose(2, 0, 1)).min(axis=1)
+        if (away > REPEATS).mean() > 1 - REPEATED:
+            kept.append(line)
+    return kept
 
 
 @dataclass(frozen=True)
@@ -114,10 +143,11 @@ def _healed(whole: Sketch, visible: Sketch | None) -> Healed:
     return Healed(whole, visible, Sketch.from_polylines(new) if new else None)
 
 
-def erased_region(path: str | Path, page: Box) -> Region:
+def erased_region(path: str | Path, page: Box | Callable[[], Box]) -> Region:
     """A free-form region: the shapes of an SVG in the drawing's units, or the painted part of a picture of the page.
 
-    A picture covers the whole page; painted is what is opaque or, without transparency, darker than the paper.
+    A picture covers the whole page (found only then, where it is a function); painted is what is opaque or, without
+    transparency, darker than the paper.
     """
     path = Path(path)
     if path.suffix.lower() == ".svg":
@@ -130,7 +160,7 @@ def erased_region(path: str | Path, page: Box) -> Region:
     from gra2seq.formats.raster import read_mask
 
     pixels = read_mask(path).astype(np.uint8)
-    x, y, width, height = page
+    x, y, width, height = page() if callable(page) else page
     scale = np.array([width / pixels.shape[1], height / pixels.shape[0]])
     outlines, _ = cv2.findContours(pixels, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     rings = [cv2.approxPolyDP(outline, MASK_TOLERANCE, True).reshape(-1, 2) * scale + (x, y) for outline in outlines]
@@ -140,12 +170,15 @@ def erased_region(path: str | Path, page: Box) -> Region:
     return Region.of_polygons(rings)
 
 
-def check_visible(sketches: Sequence[Sketch], request: HealRequest) -> list[str]:
-    """Notes on regions that touch no line; a region that leaves nothing visible is an error."""
-    notes = []
-    for sketch in sketches:
-        damage = request.damage(sketch)
-        if request.lost and np.array_equal(damage.visible.points, sketch.points):
-            x, y, width, height = sketch.box
-            notes.append(f"the hole touches no line (the drawing lies at {x:g},{y:g},{width:g},{height:g})")
-    return notes
+def check_visible(sketch: Sketch, request: HealRequest, uncut: Collection[int] = ()) -> str:
+    """A note on a region that touches no line ("" if it does); one that leaves nothing visible is an error.
+
+    The strokes numbered in `uncut`, outlines of fillings, are never cut.
+    """
+    visible = request.damage(sketch, uncut).visible
+    if request.lost and np.array_equal(visible.points, sketch.points):
+        x, y, width, height = sketch.box
+        if np.array_equal(request.damage(sketch).visible.points, sketch.points):
+            return f"the hole touches no line (the drawing lies at {x:g},{y:g},{width:g},{height:g})"
+        return "the hole touches filled shapes only, which are never cut"
+    return ""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gra2seq.errors import UserError
 from gra2seq.search.drawings import Drawings, place_of
 from gra2seq.search.keys import Key
+from gra2seq.sketch.damage import damages_of
 from gra2seq.system.atomic_files import atomic_write
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ class BlockTask:
     def encode(self, model: Model, block: int) -> None:
         """Encode one block and write its file, completely or not at all."""
         numbers = self.numbers(block)
-        sketches = [self.drawings[number] for number in numbers]
-        codes = model.encode(sketches)
+        damages = damages_of([self.drawings.damaged(number) for number in numbers])
+        codes = model.encode(damages)
         with np.errstate(over="ignore"):
             rounded = codes.astype(self.dtype)
         wrong = np.flatnonzero(~np.isfinite(rounded).all(axis=1))
@@ -56,7 +57,8 @@ class BlockTask:
                 "use --dtype float32, or another model if it has diverged"
             )
         places = [place_of(number, self.drawings.sources) for number in numbers]
-        lines = [Key(*place, one.category, one.key).line() for place, one in zip(places, sketches, strict=True)]
+        shown = [damage.visible for damage in damages]
+        lines = [Key(*place, one.category, one.key).line() for place, one in zip(places, shown, strict=True)]
         keys = np.frombuffer(b"".join(lines), np.uint8)
         with atomic_write(self.file(block)) as temporary, temporary.open("wb") as file:
             np.savez(file, codes=rounded, keys=keys)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gra2seq.errors import UserError
-from gra2seq.search.drawings import Source
+from gra2seq.search.drawings import LostPart, Source
 from gra2seq.search.headers import read_header, write_header
+from gra2seq.sketch.region import Box
 
 if TYPE_CHECKING:
     from gra2seq.model import Model
@@ -84,6 +85,7 @@ class Header:
     code: int  # numbers a code
     dtype: str
     precision: str = "32-true"  # of the encoder's products
+    lost: LostPart = field(default_factory=LostPart)  # of every drawing
     chunks: tuple[int, ...] = ()  # CRC-32 of every CHUNK codes
     keys: tuple[int, int] = (0, 0)  # bytes of codes.keys, and their CRC-32
 
@@ -102,6 +104,8 @@ class Header:
             "sources": [source.as_json() for source in self.sources],
             "shard": [self.shard.number, self.shard.of],
             **{name: getattr(self, name) for name in ("block", "first", "rows", "code", "dtype", "precision")},
+            "holes": [list(hole) for hole in self.lost.holes],
+            "frame": list(self.lost.frame) if self.lost.frame else None,
             "chunks": list(self.chunks),
             "keys": list(self.keys),
         }
@@ -130,7 +134,15 @@ def _header(value: dict[str, Any]) -> Header:
     size, checksum = map(int, value["keys"])
     chunks = tuple(map(int, value["chunks"]))
     types = {"dtype": value["dtype"], "precision": str(value.get("precision", Header.precision))}
-    return Header(model, sources, Shard(number, of), **numbers, **types, chunks=chunks, keys=(size, checksum))
+    lost = LostPart(tuple(map(_box, value.get("holes", ()))), _box(value["frame"]) if value.get("frame") else None)
+    return Header(
+        model, sources, Shard(number, of), **numbers, **types, lost=lost, chunks=chunks, keys=(size, checksum)
+    )
+
+
+def _box(value: Any) -> Box:
+    x, y, width, height = map(float, value)
+    return x, y, width, height
 
 
 def companions(path: Path) -> tuple[Path, Path]:

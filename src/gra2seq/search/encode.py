@@ -16,7 +16,7 @@ from gra2seq.errors import UserError, unknown_name
 from gra2seq.healing.model_source import ModelSource
 from gra2seq.search.block_files import BlockTask
 from gra2seq.search.codes import PRECISIONS, Header, ModelName, Shard
-from gra2seq.search.drawings import Drawings
+from gra2seq.search.drawings import Drawings, LostPart
 from gra2seq.search.work_folder import Existing, WorkFolder
 from gra2seq.system.atomic_files import check_folder
 from gra2seq.system.memory import keep_freed_memory, tune_garbage_collector
@@ -38,11 +38,12 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Layout:
-    """Which drawings are encoded, in which blocks, and the type of their codes."""
+    """Which drawings are encoded, in which blocks, without what, and the type of their codes."""
 
     shard: Shard = field(default_factory=Shard)
     dtype: str = "float16"
     block: int = BLOCK
+    lost: LostPart = field(default_factory=LostPart)
 
     def __post_init__(self) -> None:
         if self.dtype not in PRECISIONS:
@@ -79,7 +80,7 @@ def encode_to_file(
     check_folder(out.parent)
     source = model if isinstance(model, ModelSource) else ModelSource(model)
     loaded = source.load()
-    drawings = Drawings.open(sources)
+    drawings = Drawings.open(sources, layout.lost)
     header, blocks = _plan(loaded, drawings, layout)
     work = WorkFolder(out)
     with work.locked():
@@ -108,7 +109,7 @@ def _plan(model: Model, drawings: Drawings, layout: Layout) -> tuple[Header, ran
     first, last = blocks[0] * size, min((blocks[-1] + 1) * size, len(drawings))
     name, code = ModelName.of(model), model.preparation.code
     rows, types = last - first, (layout.dtype, model.network.precision)
-    return Header(name, drawings.sources, shard, size, first, rows, code, *types), blocks
+    return Header(name, drawings.sources, shard, size, first, rows, code, *types, lost=drawings.lost), blocks
 
 
 def output_file(out: str | Path, shard: Shard) -> Path:

@@ -93,6 +93,8 @@ def _complete_groups(parts: Sequence[Codes]) -> list[_Group]:
             raise UserError(f"{first.path} and {part.path} are codes of different models: encode both with the same")
         if (part.header.code, part.header.dtype) != (first.header.code, first.header.dtype):
             raise UserError(f"{first.path} and {part.path} differ in --precision: encode both with the same")
+        if part.header.lost != first.header.lost:
+            raise UserError(f"{first.path} and {part.path} differ in --hole or --frame: encode both with the same")
         groups.setdefault(part.header.sources, []).append(part)
     return [_Group(sources, _all_shards(found)) for sources, found in groups.items()]
 

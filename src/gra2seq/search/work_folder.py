@@ -132,6 +132,7 @@ def _check_same(out: Path, before: Header, now: Header) -> None:
         "shard": "another shard",
         "dtype": "another --dtype",
         "precision": "another --precision",
+        "lost": "another --hole or --frame",
         "block": "another version of gra2seq",
     }
     for name, words in names.items():

@@ -9,6 +9,7 @@ import pytest
 from gra2seq.errors import UserError
 from gra2seq.formats.svg import read_svg
 from gra2seq.formats.svg.animation import AnimationStyle, animate
+from gra2seq.sketch.distance import dense_points
 from gra2seq.sketch.strokes import Sketch
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -114,3 +115,20 @@ def test_drawings_without_time_and_title() -> None:
 def test_bad_values_are_refused(sketches: list, timelines: list, options: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         animate(sketches, timelines, **options)
+
+
+def test_visible_lines_are_ten_times_as_exact_as_new_ones() -> None:
+    """What the user drew must look as it was; new lines may be smoothed."""
+    angle = np.linspace(0, 6, 60)
+    wave = Sketch.from_polylines([np.stack([40 * angle, 20 * np.sin(3 * angle)], axis=1)])
+    text = animate([wave], [np.arange(60.0)], visible=[wave], frame=(0, -120, 240, 240), style=AnimationStyle(margin=0))
+    page = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 240"><path stroke="black" fill="none" d="{}"/></svg>'
+    )
+    away = []
+    for data in re.findall(r' d="([^"]+)"', text):
+        drawn = dense_points([read_svg(page.format(data).encode()).points / 5.0]) * 5
+        away.append(np.hypot(*((wave.points + (0, 120))[:, None] - drawn).transpose(2, 0, 1)).min(axis=1).max())
+    visible, new = away
+    assert visible < 0.12  # px: a tenth, written with one digit, beside 0.6
+    assert new > 2 * visible

@@ -22,6 +22,7 @@ from gra2seq.sketch.strokes import Doubles, Floats, Sketch
 
 MAX_CELLS = 100  # drawings in one grid
 EVEN = 0.02  # of a stroke's length: keyframes are added until the pen is that near to where it should be
+FINER = 10.0  # times as exact as new lines are those that the user drew: no deviation can be seen
 APPEARS = 0.01  # percent of the loop in which a line becomes visible
 
 Box = tuple[float, float, float, float]  # left, top, width, height
@@ -137,14 +138,15 @@ def _cell(
     """One drawing of the grid; the keyframes of its strokes are added to `frames`."""
     scale, shift = placement([sketch, still], frame, corner, style)
 
-    def data(stroke: Floats) -> str:
-        tolerance = style.cell * TOLERANCE if style.curves else 0.0
+    def data(stroke: Floats, finer: float = 1.0) -> str:
+        tolerance = style.cell * TOLERANCE / finer if style.curves else 0.0
         return line_data(stroke.astype(np.float64) * scale + shift, tolerance, decimals(style.cell) - 1)
 
     pen = f'fill="none" stroke-width="{style.line_width:g}" stroke-linecap="round" stroke-linejoin="round"'
     rows = []
     if still is not None:
-        rows.append(f'<path {pen} stroke={quoteattr(style.visible)} d="{"".join(map(data, still.strokes))}"/>')
+        lines = "".join(data(stroke, FINER) for stroke in still.strokes)
+        rows.append(f'<path {pen} stroke={quoteattr(style.visible)} d="{lines}"/>')
     if sketch is None:
         return "\n".join(rows)
     rows.append(f"<g {pen} stroke={quoteattr(style.line)}>")

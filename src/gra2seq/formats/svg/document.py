@@ -28,9 +28,11 @@ from gra2seq.formats.svg.reader import MAX_BYTES, NOTHING, drawn_shapes, to_sket
 from gra2seq.formats.svg.region import Region
 from gra2seq.formats.svg.shapes import draw_shape
 from gra2seq.formats.svg.source import Edit, Source
-from gra2seq.formats.svg.values import numbers
+from gra2seq.formats.svg.values import is_length, length, numbers
 from gra2seq.sketch.strokes import Doubles, Sketch
 from gra2seq.system.input_files import read_bytes
+
+HEALED = "gra2seq-healed"  # class of the group of new lines
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,13 @@ class SvgDocument:
 
     @property
     def page(self) -> tuple[float, float, float, float]:
-        """x, y, width and height of the page, in the units of its viewBox; the box of the drawing where it has none."""
-        box = numbers(self._page.root.attributes.get("viewBox", ""), "viewBox")
-        return (box[0], box[1], box[2], box[3]) if len(box) == 4 else self.sketch.box
+        """x, y, width and height of the page: its viewBox, or its size; the box of the drawing where it has neither."""
+        own = self._page.root.attributes
+        box = numbers(own.get("viewBox", ""), "viewBox")
+        if len(box) == 4:
+            return box[0], box[1], box[2], box[3]
+        sizes = [length(own[name], 0.0, name) for name in ("width", "height") if is_length(own.get(name, ""))]
+        return (0.0, 0.0, sizes[0], sizes[1]) if len(sizes) == 2 else self.sketch.box
 
     @cached_property
     def notes(self) -> list[str]:
@@ -183,7 +189,7 @@ class SvgDocument:
         """
         lines = _polylines(strokes)
         styles = [self._continued(line) for line in lines]
-        return self._edited(self._group("gra2seq-healed", lines, styles, curves))
+        return self._edited(self._group(HEALED, lines, styles, curves))
 
     def replace_strokes(self, strokes: Sketch | Iterable[ArrayLike], curves: bool = True) -> SvgDocument:
         """With new lines, <g class="gra2seq-redrawn">, in place of all drawn ones, each in the style of those nearby.
