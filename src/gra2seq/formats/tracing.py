@@ -1,7 +1,7 @@
 """A drawing from a picture: a scan, a photo of paper or a screenshot becomes pen strokes.
 
-The ink is found (`paper.py`), thinned to lines (`skeleton.py`), joined to strokes (`joining.py`), put into the order in
-which people draw (`pen_order.py`) and simplified as QuickDraw's drawings are.
+The ink is found (`paper.py`), thinned to lines (`skeleton.py`), joined to strokes (`joining.py`), moved to its middle
+(`centring.py`), put into the order in which people draw (`pen_order.py`) and simplified.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import cv2
 import numpy as np
 
 from gra2seq.errors import UserError
+from gra2seq.formats.centring import centred
 from gra2seq.formats.joining import strokes_of
 from gra2seq.formats.paper import ink_of
 from gra2seq.formats.pen_order import in_drawing_order
 from gra2seq.formats.raster import Picture, read_grey
 from gra2seq.formats.skeleton import skeleton_graph
-from gra2seq.sketch.simplify import SIDE, quickdraw_simplify
+from gra2seq.sketch.simplify import SIDE, rdp_sketch
 from gra2seq.sketch.strokes import Sketch
 
 WORKING_SIDE = 1024  # px; larger pictures are scaled down: lines stay several pixels wide, and time is bounded
-EPSILON = 1.25  # of 255: finer than QuickDraw's 2, because thinning has already rounded off corners
+EPSILON = 1.0  # of 255: finer than QuickDraw's 2, because thinning has already rounded off corners
 MAX_STROKES = 1000  # more is a photo of something else
 
 
@@ -50,17 +51,25 @@ def trace(picture: Picture) -> Sketch:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         grey = np.asarray(cv2.resize(picture.grey, size, interpolation=cv2.INTER_AREA), np.uint8)
         picture = Picture(grey, picture.name, picture.remark)
-    strokes = strokes_of(skeleton_graph(ink_of(picture)))
+    ink = ink_of(picture)
+    graph = skeleton_graph(ink)
+    strokes = strokes_of(graph)
     if len(strokes) > MAX_STROKES:
         raise UserError(
             f"{picture.name} shows no drawing: more than {MAX_STROKES} separate lines were found; "
             "give a picture of a drawing on an empty page"
         )
-    return _simplified(Sketch.from_polylines([(stroke + 0.5) / scale - 0.5 for stroke in in_drawing_order(strokes)]))
+    strokes = in_drawing_order(centred(strokes, ink, graph))
+    return _simplified(Sketch.from_polylines([(stroke + 0.5) / scale - 0.5 for stroke in strokes]))
 
 
 def _simplified(sketch: Sketch) -> Sketch:
-    """As few points as QuickDraw's drawings have, where the drawing lies and in its own units."""
-    left, top, width, height = sketch.box
-    simple = quickdraw_simplify(sketch, EPSILON)
-    return simple.with_points(simple.points * (max(width, height) / SIDE) + (left, top))
+    """About as many points as QuickDraw's drawings have, where the drawing lies and in its own units.
+
+    Only QuickDraw's rounding to whole numbers is left out; dots are two equal points as there.
+    """
+    _, _, width, height = sketch.box
+    simple = rdp_sketch(sketch, EPSILON * max(width, height) / SIDE)
+    dots = np.repeat(simple.lengths == 1, simple.lengths)
+    points = np.repeat(simple.points, np.where(dots, 2, 1), axis=0)
+    return Sketch(points, np.maximum(simple.lengths, 2), sketch.category, sketch.key)
