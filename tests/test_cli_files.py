@@ -87,7 +87,7 @@ def test_a_sheet_is_a_png_in_a_place_for_files(call_flat, tmp_path):
 def test_no_drawing_replaces_no_file(call_flat, tmp_path, name):
     (tmp_path / "blank.ndjson").write_text("\n\n")
     (tmp_path / name).write_text("what was here")
-    code, _, err = call_flat("data", "convert", tmp_path / "blank.ndjson", "-o", tmp_path / name)
+    code, _, err = call_flat("data", "convert", tmp_path / "blank.ndjson", "-o", tmp_path / name, "--force")
     assert code == 2
     assert f"{name} is not written: there is no drawing to put into it" in err
     assert (tmp_path / name).read_text() == "what was here"
@@ -200,3 +200,31 @@ def test_masked_drawings_of_several_files_stay_apart_in_a_folder(call, tmp_path,
     assert call(*words)[0] == 0
     assert files_in(folder) == ["a.ndjson", "b.ndjson"]
     assert [len(read(folder / path.name)) for path in sources] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "words", [["find", "-g", "nowhere", "-o"], ["graph", "-o"], ["data", "info", "--sheet"], ["data", "convert", "-o"]]
+)
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.usefixtures("no_model")
+def test_the_picture_that_is_read_is_never_overwritten(call_flat, tmp_path, words, linked):
+    convert(lines(tmp_path / "a.ndjson", {"drawing": [[[0, 9], [0, 5]]]}), tmp_path / "photo.png")
+    before = (tmp_path / "photo.png").read_bytes()
+    (tmp_path / "link.png").symlink_to("photo.png")
+    out = tmp_path / ("link.png" if linked else "photo.png")
+    forced = ["--force"] if "convert" in words else []
+    code, _, err = call_flat(*words, out, *forced, tmp_path / "photo.png")
+    assert code == 2
+    assert "is an input" in err
+    assert (tmp_path / "photo.png").read_bytes() == before
+
+
+def test_convert_overwrites_only_with_force(call_flat, tmp_path):
+    source = lines(tmp_path / "a.ndjson", DRAWING)
+    for name in ("b.json", "b.npz"):
+        assert call_flat("data", "convert", source, "-o", tmp_path / name)[0] == 0
+        code, _, err = call_flat("data", "convert", source, "-o", tmp_path / name)
+        assert (code, "--force" in err) == (2, True)
+        assert call_flat("data", "convert", source, "-o", tmp_path / name, "--force")[0] == 0
+    code, _, err = call_flat("data", "convert", source, "-o", source, "--force")
+    assert (code, "is an input" in err) == (2, True)

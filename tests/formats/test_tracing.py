@@ -60,6 +60,20 @@ def test_straight_line_becomes_one_stroke_in_pixels_of_the_picture(end):
     assert has_strokes(sketch, [[(40, 50), end]], within=4)
 
 
+@pytest.mark.parametrize("width", [3, 4, 7, 12])
+@pytest.mark.parametrize("end", [(200, 210), (200, 50), (207, 97), (90, 203)])
+def test_lines_lie_in_the_middle_of_the_ink_and_reach_its_ends(width, end):
+    begin, end = np.array([40.0, 50.0]), np.array(end, np.float64)
+    (stroke,) = traced(drawn([begin, end], width=width)).strokes
+    along = (end - begin) / np.hypot(*(end - begin))
+    from_begin = stroke - begin
+    beside = from_begin[:, 0] * along[1] - from_begin[:, 1] * along[0]
+    assert np.abs(beside).mean() < 0.52  # cv2 itself draws lines of even width half a pixel aside
+    walked = from_begin @ along
+    assert abs(walked.min()) < 1
+    assert abs(walked.max() - np.hypot(*(end - begin))) < 1
+
+
 @pytest.mark.parametrize("width", [1, 3, 6, 12])
 @pytest.mark.parametrize("angle", [60, 75, 90])
 def test_crossing_lines_become_two_strokes_straight_through(width, angle):

@@ -46,10 +46,15 @@ def is_answered(source: Path, target: Path, samples: int) -> bool:
     return target.exists() or (target.suffix.lower() == ".svg" and folder.is_dir())
 
 
+def check_not_input(target: Path, inputs: Sequence[Path]) -> None:
+    """Never overwrite an input, also where a link leads to it."""
+    if any(target.exists() and path.exists() and target.samefile(path) for path in inputs):
+        raise UserError(f"{target} is an input: choose another name")
+
+
 def check_free(target: Path, inputs: Sequence[Path], force: bool) -> None:
     """Never overwrite an input, nor an existing file without --force."""
-    if any(target.exists() and path.exists() and target.samefile(path) for path in inputs):
-        raise UserError(f"{target} is an input: choose another name with -o")
+    check_not_input(target, inputs)
     if target.exists() and not force:
         raise UserError(
             f"{target} is there already: choose another name with -o, or give --force, or --resume to keep it"

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from gra2seq.cli.answers import check_free, check_not_input
 from gra2seq.cli.common import (
     AsJson,
+    Force,
     are,
     data,
     messages,
@@ -28,6 +30,8 @@ def info(
     """Counts, lengths and a contact sheet of drawings."""
     from gra2seq.data.info import describe, in_words
 
+    if sheet is not None:
+        check_not_input(sheet, files)
     found = describe(files, contact_sheet=sheet, labels=labels)
     print(json.dumps(found) if as_json else in_words(found))
 
@@ -38,11 +42,16 @@ def convert(
     out: Annotated[Path, typer.Option("--out", "-o", help="A file of another format, or NAME.store")],
     simplify: Annotated[bool | None, typer.Option(help="As QuickDraw does, in a box of 255. Default: SVG.")] = None,
     labels: Annotated[bool, typer.Option(help="The third list of a stroke is its part label.")] = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Between all formats, and into the memory-mapped store."""
     from gra2seq.data.info import convert as run_conversion
 
+    inputs = [*files, *(file for path in files if path.is_dir() for file in path.iterdir())]
+    check_not_input(out, inputs)
+    if out.is_file():
+        check_free(out, inputs, force)
     count, written = run_conversion(files, out, simplify=simplify, labels=labels)
     answer = {"sketches": count, "out": str(out), "files": [str(path) for path in written]}
     reply(as_json, answer, f"{are(count, 'sketch')} in {', '.join(map(str, written[:3]))}")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gra2seq.cli.answers import check_not_input
 from gra2seq.cli.common import AsJson, Files, Frame, Hole, Limit, ModelFolder, app, are, read_damages, reply, sources
 
 
@@ -28,6 +29,7 @@ def graph(
     from gra2seq.evaluation.figures import draw_links
     from gra2seq.folder import load
 
+    check_not_input(out, files)
     sketches = read_damages(files, limit, hole, frame)
     draw_links(load(model), sketches, tuple(links or ("temporal", "spatial", "synonymous")), out)
     reply(as_json, {"sketches": len(sketches), "out": str(out)}, f"The picture is in {out}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gra2seq.cli.answers import check_not_input
 from gra2seq.cli.common import (
     Address,
     AsJson,
@@ -139,6 +140,7 @@ def find(
         if out.suffix.lower() != ".png":
             raise UserError(f"a sheet is written as .png: call it {out.stem}.png")
         check_target(out)
+        check_not_input(out, [drawing])
     opened = Gallery.open(gallery)
     queries = [sketch for _, sketch in islice(records_of(drawing, simplify=for_collection(drawing, None)), limit)]
     if not queries:

@@ -17,11 +17,11 @@ import numpy as np
 from gra2seq.formats.skeleton import Edge, SkeletonGraph
 from gra2seq.sketch.strokes import Doubles
 
-SPUR = 1.0  # line widths; a side branch up to this length is an artefact if it ends in a point, as no pen does
+SPUR = 0.7  # line widths; a side branch up to this length is an artefact if it ends in a point, as no pen does
 POINTED = 0.6  # of half the line width: radius of the ink up to which an end is pointed
 BRIDGE = 1.0  # sum of the radii of two junctions; a bridge up to this length is part of one crossing
 MIN_BRIDGE = 3.0  # px; the same for very thin lines
-LOOP = 2.0  # line widths; a loop at one crossing up to this length is a rough spot: around a hole it is over three
+LOOP = 1.0  # line widths; a loop at one crossing up to this length is a rough spot: around a hole it is over three
 LOOK_AHEAD = 2.5  # line widths along which the direction of a line is measured, from where it leaves the crossing
 MIN_LOOK_AHEAD = 5.0  # px
 MAX_TURN = math.radians(60)  # lines that turn more at a crossing are not joined

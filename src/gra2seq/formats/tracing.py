@@ -1,7 +1,7 @@
 """A drawing from a picture: a scan, a photo of paper or a screenshot becomes pen strokes.
 
-The ink is found (`photo_ink.py`), thinned to lines (`skeleton.py`), joined to strokes (`joining.py`), put into the
-order in which people draw (`pen_order.py`) and simplified as QuickDraw's drawings are.
+The ink is found (`photo_ink.py`), thinned to lines (`skeleton.py`), joined to strokes (`joining.py`), moved to its
+middle (`centring.py`), put into the order in which people draw (`pen_order.py`) and simplified.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ import cv2
 import numpy as np
 
 from gra2seq.errors import UserError
+from gra2seq.formats.centring import centred
 from gra2seq.formats.joining import strokes_of
 from gra2seq.formats.pen_order import in_drawing_order
 from gra2seq.formats.photo_ink import ink_of, without_region
 from gra2seq.formats.raster import Picture, read_grey
 from gra2seq.formats.skeleton import skeleton_graph
 from gra2seq.sketch.region import Region
-from gra2seq.sketch.simplify import SIDE, quickdraw_simplify
+from gra2seq.sketch.simplify import SIDE, rdp_sketch
 from gra2seq.sketch.strokes import Floats, Sketch
 
 WORKING_SIDE = 1024  # px; larger pictures are scaled down: lines stay several pixels wide, and time is bounded
-EPSILON = 1.25  # of 255: finer than QuickDraw's 2, because thinning has already rounded off corners
+EPSILON = 1.0  # of 255: finer than QuickDraw's 2, because thinning has already rounded off corners
 MAX_STROKES = 1000  # more is a photo of something else
 REACH = 0.025  # longer sides: a line that ends so near to a lost region, and points to it, was cut by it
 STEPS = 26  # places in that reach where the border is sought
@@ -62,13 +63,15 @@ def trace(picture: Picture, lost: Region | None = None) -> Sketch:
     ink = ink_of(picture)
     if lost:
         lost.moved(np.full(2, -0.5), scale, -0.5).paint(ink.view(np.uint8), 0)
-    strokes = strokes_of(skeleton_graph(ink))
+    graph = skeleton_graph(ink)
+    strokes = strokes_of(graph)
     if len(strokes) > MAX_STROKES:
         raise UserError(
             f"{picture.name} shows no drawing: more than {MAX_STROKES} separate lines were found; "
             "give a picture of a drawing on an empty page"
         )
-    sketch = Sketch.from_polylines([(stroke + 0.5) / scale - 0.5 for stroke in in_drawing_order(strokes)])
+    strokes = in_drawing_order(centred(strokes, ink, graph))
+    sketch = Sketch.from_polylines([(stroke + 0.5) / scale - 0.5 for stroke in strokes])
     return _simplified(_led_to(lost, sketch) if lost else sketch)
 
 
@@ -92,7 +95,12 @@ def _led_on(stroke: Floats, lost: Region, reach: float) -> Floats:
 
 
 def _simplified(sketch: Sketch) -> Sketch:
-    """As few points as QuickDraw's drawings have, where the drawing lies and in its own units."""
-    left, top, width, height = sketch.box
-    simple = quickdraw_simplify(sketch, EPSILON)
-    return simple.with_points(simple.points * (max(width, height) / SIDE) + (left, top))
+    """About as many points as QuickDraw's drawings have, where the drawing lies and in its own units.
+
+    Only QuickDraw's rounding to whole numbers is left out; dots are two equal points as there.
+    """
+    _, _, width, height = sketch.box
+    simple = rdp_sketch(sketch, EPSILON * max(width, height) / SIDE)
+    dots = np.repeat(simple.lengths == 1, simple.lengths)
+    points = np.repeat(simple.points, np.where(dots, 2, 1), axis=0)
+    return Sketch(points, np.maximum(simple.lengths, 2), sketch.category, sketch.key)
