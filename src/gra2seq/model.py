@@ -244,7 +244,7 @@ class Model:
     ) -> Sketch | list[Sketch]:
         """Continue where the pen has stopped: the strokes stay, and the decoder draws what may follow them.
 
-        `frame` is the finished drawing's box, if known.
+        `frame` is the finished drawing's box, if known; otherwise it is predicted, if the model has learnt it.
 
         >>> import gra2seq
         >>> from gra2seq.data.doodles import doodle

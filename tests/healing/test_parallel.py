@@ -122,7 +122,7 @@ def test_a_ctrl_c_ends_all_of_them_at_once(tmp_path, tiny_run, delay):
         begun = time.monotonic()
         _, err = command.communicate(timeout=60)
     assert time.monotonic() - begun < 4
-    assert command.returncode == 130
+    assert command.returncode in (130, -signal.SIGINT)  # both are 130 to a shell
     assert "Traceback" not in err
     assert not out.exists()
     assert not any(os.path.exists(f"/proc/{child}") for child in children)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from multiprocessing.connection import Connection
@@ -111,3 +113,31 @@ def test_ctrl_c_is_delayed_though_another_thread_may_receive_it():
         thread.join()
     assert reached == ["the end"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process cannot send itself a Ctrl-C there")
+@pytest.mark.parametrize("swallowed", ["pass", "raise ImportError('no module')"])
+def test_ctrl_c_ends_an_import_that_catches_everything(swallowed):
+    """In a process of its own: first as a terminal has it, then where Ctrl-C is ignored."""
+    program = f"""
+import os, signal
+from gra2seq.system.processes import ctrl_c_kept
+
+def library():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except BaseException:
+        {swallowed}
+
+for handler in (signal.default_int_handler, signal.SIG_IGN):
+    signal.signal(signal.SIGINT, handler)
+    try:
+        with ctrl_c_kept():
+            library()
+        print("went on")
+    except KeyboardInterrupt:
+        print("interrupted")
+    assert signal.getsignal(signal.SIGINT) == handler
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["interrupted", "went on", ""]

@@ -113,12 +113,12 @@ from gra2seq.data import batch_order
 from gra2seq.errors import UserError
 from gra2seq.training.loop import train
 
-prepare = schedule.prepare_training
+prepare = batch_order.prepare_training
 def broken(sketches, preparation, seeds, **more):
     if seeds[0][1] == 5:
         raise UserError("the store is damaged")
     return prepare(sketches, preparation, seeds, **more)
-schedule.prepare_training = broken
+batch_order.prepare_training = broken
 try:
     train(parse_config({values!r}))
 except UserError as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gra2seq.system.processes import ctrl_c_delayed
+from gra2seq.system.processes import ctrl_c_kept
 
 if TYPE_CHECKING:  # torch is imported when the model is loaded
     from gra2seq.model import Model
@@ -21,7 +21,7 @@ class ModelSource:
     precision: str = "32-true"
 
     def load(self) -> Model:
-        with ctrl_c_delayed():
+        with ctrl_c_kept():
             from gra2seq.folder import load
 
         return load(self.path, self.device, precision=self.precision)

@@ -59,33 +59,53 @@ class Worker:
 
 
 @contextmanager
-def ctrl_c_delayed() -> Iterator[None]:
-    """Delay Ctrl-C until the block ends.
+def ctrl_c_kept() -> Iterator[None]:
+    """A Ctrl-C ends the block with a KeyboardInterrupt, whatever the code in it catches.
 
-    For imports, too: some libraries catch everything while they are imported, and go on with half of their parts.
+    For imports: some libraries catch everything while they are imported, and go on with half of their parts. Where
+    Ctrl-C is ignored, or handled otherwise, it stays so.
     """
-    delayed: list[int] = []
-    main = current_thread() is main_thread()
-    handler = signal.signal(signal.SIGINT, lambda number, _: delayed.append(number)) if main else None
+    pressed: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        pressed.append(number)
+        raise KeyboardInterrupt
+
+    usual = current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:
+        signal.signal(signal.SIGINT, interrupt)
     try:
         yield
+    except BaseException:
+        if pressed:
+            raise KeyboardInterrupt from None
+        raise
     finally:
-        if main:
-            signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
-        if delayed:
-            signal.raise_signal(signal.SIGINT)
+        if usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 @contextmanager
 def ctrl_c_blocked() -> Iterator[None]:
     """Delay Ctrl-C until the block ends; processes started inside inherit the mask and never receive one.
 
-    The mask is not enough: another thread of this process, without the mask, may receive the signal, and Python
+    The mask alone would not do: another thread of this process, without the mask, may receive the signal, and Python
     would interrupt the main thread all the same. Windows has no masks: there processes that are started ignore Ctrl-C
     by themselves (`_run`).
     """
-    with ctrl_c_delayed(), _ctrl_c_masked():
-        yield
+    delayed: list[int] = []
+    main = current_thread() is main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, _: delayed.append(number)) if main else None
+    try:
+        with _ctrl_c_masked():
+            yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
+        if delayed:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
