@@ -51,6 +51,17 @@ def test_each_side_of_the_frame_grows_by_its_own_share_of_the_longer_side(growin
         assert after.visible == before.visible
 
 
+def test_the_frame_does_not_grow_beyond_the_page(growing):
+    damage = begun()[0]
+    x, y, width, height = damage.visible.box
+    page = (x - 3, y, width + 5, height + 10_000)  # room of 3 at the left, 2 at the right, enough below
+    (grown,) = framed(growing, [replace(damage, page=page)])
+    expected = (x - 3, y, width + 5, height + max(width, height))
+    np.testing.assert_allclose(grown.frame, expected, rtol=1e-5, atol=1e-3)
+    (outside,) = framed(growing, [replace(damage, page=(x + 5, y + 5, width - 10, height - 10))])
+    assert outside.frame == damage.frame
+
+
 def test_frames_that_are_known_and_lost_regions_stay_as_they_are(growing):
     sketch = SKETCHES[0]
     x, y, width, height = sketch.box

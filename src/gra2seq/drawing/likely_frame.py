@@ -12,6 +12,7 @@ from gra2seq.data.views import ExtentView, Seen
 from gra2seq.models.codes import encode_damages
 from gra2seq.models.sketch_model import SketchModel
 from gra2seq.sketch.damage import Damage
+from gra2seq.sketch.region import Box
 
 
 def with_likely_frames(
@@ -32,10 +33,19 @@ def with_likely_frames(
     with torch.inference_mode():
         growth = network.frame.growth(codes, extent).double().cpu()
     for number, damage, own in zip(numbers, begun, growth, strict=True):
-        x, y, width, height = damage.frame
-        left, top, right, bottom = (own * damage.side).tolist()
-        every[number] = replace(damage, frame=(x - left, y - top, width + left + right, height + top + bottom))
+        every[number] = replace(damage, frame=_grown(damage, (own * damage.side).tolist()))
     return every
+
+
+def _grown(damage: Damage, growth: Sequence[float]) -> Box:
+    """The frame, grown at its left, top, right and bottom, but not beyond the page."""
+    x, y, width, height = damage.frame
+    if damage.page is not None:
+        page_x, page_y, page_width, page_height = damage.page
+        room = (x - page_x, y - page_y, page_x + page_width - x - width, page_y + page_height - y - height)
+        growth = [min(each, max(free, 0.0)) for each, free in zip(growth, room, strict=True)]
+    left, top, right, bottom = growth
+    return x - left, y - top, width + left + right, height + top + bottom
 
 
 def is_begun(damage: Damage) -> bool:

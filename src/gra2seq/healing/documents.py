@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,7 @@ def heal_document(model: Model, document: SvgDocument, request: HealRequest) -> 
     and on the drawing's size.
     """
     cut = document.cut(list(request.lost.rings)) if request.lost else document
-    damage = request.damage(cut.sketch, cut.uncut if request.keeps_lines else ())
+    damage = replace(request.damage(cut.sketch, cut.uncut if request.keeps_lines else ()), page=document.page)
     if request.keeps_lines:
         fillings = [damage.normalised(cut.sketch.strokes[number]) for number in sorted(cut.uncut)]
         every = [without_repeats(lines, fillings, damage) for lines in new_lines(model, damage, request)]

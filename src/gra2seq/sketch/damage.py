@@ -32,6 +32,7 @@ class Damage:
 
     The frame is the box that the whole drawing is taken to have had: it gives scale and placement. `centres` are the
     surviving patch centres where the paper's protocol gives them; without them, patches lie along the visible strokes.
+    A begun drawing is not expected to reach beyond its `page`, a box like the frame.
     `lose` makes damage from a drawing and a lost region.
 
     >>> import gra2seq
@@ -45,6 +46,7 @@ class Damage:
     lost: Region = field(default_factory=Region)
     frame: Box = (0.0, 0.0, 0.0, 0.0)
     centres: Doubles | None = None  # (n, 2)
+    page: Box | None = None
 
     @staticmethod
     def none(sketch: Sketch) -> Damage:

@@ -85,9 +85,10 @@ class DamagedIn(DrawingIn):
 
 
 class DrawIn(DamagedIn):
-    """A request for drawings."""
+    """A request for drawings. A drawing that is to be finished is not expected to reach beyond the `page`."""
 
     samples: Samples = 9
+    page: FrameIn | None = None
     seed: Seed = 0
     temperature: Temperature | None = None
 

@@ -2,7 +2,7 @@
 
 import { drawings, isAbort } from "./api.js";
 import { box, input, make, say } from "./dom.js";
-import { boxOf, emptyRegion, isEmpty, onPage } from "./geometry.js";
+import { PAGE, boxOf, emptyRegion, isEmpty, onPage } from "./geometry.js";
 import { onColourChange, show, still } from "./ink.js";
 
 /** @import { Box, Drawn } from "./types.js" */
@@ -98,6 +98,7 @@ export class Ways {
       strokes,
       region,
       frame: kind === "heal" ? frameOf(boxOf(strokes)) : null,
+      page: [0, 0, PAGE, PAGE],
       samples: WAYS,
       seed: Number(input("seed").value) || 0,
       temperature: Number(input("temperature").value),
