@@ -56,13 +56,14 @@ def test_of_a_drawing_that_goes_on_samples_that_draw_nothing_come_last():
     assert len(representatives([nothing, dot], 2, goes_on=True)) == 2
 
 
-def test_a_drawing_goes_on_with_one_of_its_longest_samples_first():
+def test_a_begun_drawing_goes_on_with_one_of_its_longest_samples_first():
     """Six short samples beside each other, two long ones elsewhere: the medoid of all is short."""
     results = [InfillResult(tuple(line(0.01 * number, length=0.1)), 0) for number in range(6)]
     results += [InfillResult(tuple(line(0.5 + 0.1 * number, length=0.8)), 0) for number in range(2)]
     assert ink(representatives(results, 1)[0]) == pytest.approx(0.1)
-    assert ink(representatives(results, 1, goes_on=True)[0]) == pytest.approx(0.8)
-    chosen = representatives(results, 8, goes_on=True)
+    assert ink(representatives(results, 1, goes_on=True)[0]) == pytest.approx(0.1), "its frame is known"
+    assert ink(representatives(results, 1, goes_on=True, begun=True)[0]) == pytest.approx(0.8)
+    chosen = representatives(results, 8, goes_on=True, begun=True)
     assert len({id(result) for result in chosen}) == 8
 
 

@@ -10,6 +10,7 @@ import gra2seq
 from gra2seq.data.batches import prepare_training
 from gra2seq.data.doodles import doodles
 from gra2seq.data.views import ExtentView, Seen
+from gra2seq.drawing import infill_choice
 from gra2seq.drawing.from_codes import infill_each
 from gra2seq.drawing.infill import InfillResult
 from gra2seq.drawing.likely_frame import is_begun, with_likely_frames
@@ -92,7 +93,8 @@ def test_the_frame_moves_and_grows_with_the_drawing():
         np.testing.assert_allclose(np.array(one.frame) * 2 + [64, 64, 0, 0], other.frame, rtol=1e-3, atol=0.5)
 
 
-def test_new_lines_come_back_in_the_units_of_the_damage_handed_in(growing):
+def test_new_lines_come_back_in_the_units_of_the_damage_handed_in(growing, monkeypatch):
+    monkeypatch.setattr(infill_choice, "LONGEST", 1.0)  # where the frame is known, all samples are chosen from
     damages, (drawing,) = begun()[:3], [replace(growing.drawing, infill=4)]
     limit = growing.config.preparation.max_points
     results = infill_each(growing.network, growing.preparation, damages, [2] * 3, [drawing] * 3, limit)

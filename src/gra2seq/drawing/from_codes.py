@@ -18,7 +18,7 @@ from gra2seq.drawing.infill import InfillResult, infill
 from gra2seq.drawing.infill_choice import representatives
 from gra2seq.drawing.infill_scene import Scene
 from gra2seq.drawing.ink_map import visible_ink
-from gra2seq.drawing.likely_frame import with_likely_frames
+from gra2seq.drawing.likely_frame import is_begun, with_likely_frames
 from gra2seq.drawing.likely_ink import LikelyInk, likely_ink
 from gra2seq.drawing.sampler import Sampler, sample_noise
 from gra2seq.drawing.symmetry import complete_by_symmetry
@@ -172,7 +172,8 @@ def infill_each(
     rests = [(one.rest, drawing) for one, drawing in zip(mirrored, drawings, strict=True) if one and one.rest]
     every = [*framed, *(rest for rest, _ in rests)]
     wanted = [*samples, *(1 for _ in rests)]
-    chosen = _chosen(network, preparation, every, wanted, [*drawings, *(own for _, own in rests)], max_points)
+    begun = [*(is_begun(damage) for damage in damages), *(False for _ in rests)]
+    chosen = _chosen(network, preparation, every, begun, wanted, [*drawings, *(own for _, own in rests)], max_points)
     of_rests = iter(chosen[len(framed) :])
     for number, completed in enumerate(mirrored):
         if completed:
@@ -189,6 +190,7 @@ def _chosen(
     network: SketchModel,
     preparation: Preparation,
     damages: Sequence[Damage],
+    begun: Sequence[bool],
     samples: Sequence[int],
     drawings: Sequence[DrawingConfig],
     max_points: int,
@@ -206,8 +208,9 @@ def _chosen(
         with torch.inference_mode():
             state = decoder.first_state(codes[part].to(device))
         results = infill(decoder.step, state, scenes, drawings[part], max_points)
-        for own, count, damage, ink in zip(results, samples[part], damages[part], likely[part], strict=True):
-            chosen.append(representatives(own, count, goes_on=not damage.lost, likely=ink))
+        known = zip(damages[part], begun[part], likely[part], strict=True)
+        for own, count, (damage, early, ink) in zip(results, samples[part], known, strict=True):
+            chosen.append(representatives(own, count, not damage.lost, early, ink))
     return chosen
 
 

@@ -26,21 +26,25 @@ CELLS = 64  # of the longer side of a distance map
 MARGIN = 2  # cells around the lines
 NO_LINES = 0.25  # longer sides from a sample without lines to one with lines
 MIN_INK = 0.02  # longer sides of new lines: less can hardly be seen
-LONGEST = 0.25  # of the samples of a drawing that is to go on: the first is chosen among so many
+LONGEST = 0.25  # of the samples of a begun drawing: the first is chosen among so many
 PREDICTED = 4.0  # weight of the predicted ink beside that of all samples together
 MAX_LENGTH = 1.5  # times the expected length of the lost lines
 
 
 def representatives(
-    results: Sequence[InfillResult], count: int, goes_on: bool = False, likely: LikelyInk | None = None
+    results: Sequence[InfillResult],
+    count: int,
+    goes_on: bool = False,
+    begun: bool = False,
+    likely: LikelyInk | None = None,
 ) -> list[InfillResult]:
     """The `count` samples that represent all of them best, the best first.
 
-    `goes_on` is for a drawing that is to be continued: the first is chosen among the samples with most ink, as most
-    samples stop too early; those that hold the drawing for finished come last.
+    `goes_on` is for a drawing that is to be continued: samples that hold it for finished come last. Where it is also
+    unknown how far it reaches (`begun`), most samples stop too early: the first is chosen among those with most ink.
     """
     if goes_on:
-        return _continuations(results, count)
+        return _continuations(results, count, LONGEST if begun else 1.0)
     lines = [result.lines for result in results]
     apart, weights = distances(lines), np.ones(len(lines))
     if likely is not None:
@@ -55,14 +59,16 @@ def representatives(
     return [results[number] for number in (chosen + rest)[:count]]
 
 
-def _continuations(results: Sequence[InfillResult], count: int) -> list[InfillResult]:
+def _continuations(results: Sequence[InfillResult], count: int, longest: float) -> list[InfillResult]:
+    """Chosen among those that draw something; the first among the share with most ink."""
     inks = np.array([ink(result) for result in results])
     order = np.argsort(-inks, kind="stable")
     drawn = [results[number] for number in order if inks[number] >= MIN_INK]
-    longest = drawn[: max(round(LONGEST * len(results)), 1)]
-    first = representatives(longest, 1)
-    others = [result for result in drawn if not any(result is one for one in first)]
     blank = [results[number] for number in order if inks[number] < MIN_INK]
+    if longest == 1:
+        return [*representatives(drawn, count), *blank][:count]
+    first = representatives(drawn[: max(round(longest * len(results)), 1)], 1)
+    others = [result for result in drawn if not any(result is one for one in first)]
     return [*first, *representatives(others, count - len(first)), *blank][:count]
 
 
