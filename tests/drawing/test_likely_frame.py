@@ -68,10 +68,11 @@ def test_frames_that_are_known_and_lost_regions_stay_as_they_are(growing):
     x, y, width, height = sketch.box
     known = [
         missing_end(sketch, 0.5, frame=(x - 5, y - 5, width + 10, height + 10)),
+        missing_end_of(sketch, frame=sketch.box),
         lose(sketch, Region.of_boxes([(x, y, width / 2, height / 2)])),
         missing_end_of(Sketch(np.array([[3.0, 4.0]], np.float32), np.array([1]))),
     ]
-    assert [is_begun(damage) for damage in known] == [False] * 3
+    assert [is_begun(damage) for damage in known] == [False] * 4
     assert framed(growing, known) == known
 
 

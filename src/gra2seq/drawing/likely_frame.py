@@ -51,4 +51,4 @@ def _grown(damage: Damage, growth: Sequence[float]) -> Box:
 def is_begun(damage: Damage) -> bool:
     """Whether nothing is known of what is missing: no lost region, and no frame but the box of the visible strokes."""
     box = damage.visible.box
-    return not damage.lost and damage.frame == box and max(box[2:]) > 0
+    return not damage.lost and not damage.framed and damage.frame == box and max(box[2:]) > 0

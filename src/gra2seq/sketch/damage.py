@@ -47,6 +47,7 @@ class Damage:
     frame: Box = (0.0, 0.0, 0.0, 0.0)
     centres: Doubles | None = None  # (n, 2)
     page: Box | None = None
+    framed: bool = False  # the frame is known, even if it is the box of the visible strokes
 
     @staticmethod
     def none(sketch: Sketch) -> Damage:
@@ -92,7 +93,7 @@ def lose(sketch: Sketch, lost: Region, frame: Box | None = None, uncut: Collecti
     already missing gives the same. Without a frame it is guessed from the visible strokes and the region.
     """
     if not lost:
-        return Damage(sketch, lost, checked_frame(frame, sketch) if frame is not None else sketch.box)
+        return _framed(sketch, frame)
     parts = [part for part in pieces(sketch, lost) if part.stroke not in uncut]
     parts += [Piece(sketch.strokes[number], number, False, False) for number in uncut]
     parts.sort(key=lambda part: part.stroke)
@@ -185,12 +186,19 @@ def missing_end(sketch: Sketch, share: float, frame: Box | None = None) -> Damag
     drawn = lengths > 0
     labels = tuple(np.array(sketch.parts)[drawn].tolist()) if sketch.parts else ()
     visible = Sketch(sketch.points[:kept], lengths[drawn], sketch.category, sketch.key, labels)
-    return Damage(visible, Region(), checked_frame(frame, visible) if frame is not None else visible.box)
+    return _framed(visible, frame)
 
 
 def missing_end_of(sketch: Sketch, frame: Box | None = None) -> Damage:
     """A drawing whose end is missing already: all of it is visible, and it may go on anywhere."""
-    return Damage(sketch, Region(), checked_frame(frame, sketch) if frame is not None else sketch.box)
+    return _framed(sketch, frame)
+
+
+def _framed(visible: Sketch, frame: Box | None) -> Damage:
+    """Nothing of a region is lost; without a frame it is the box of the visible strokes."""
+    if frame is None:
+        return Damage(visible, Region(), visible.box)
+    return Damage(visible, Region(), checked_frame(frame, visible), framed=True)
 
 
 def square_hole(sketch: Sketch, place: Sequence[float], size: Sequence[float]) -> Box:

@@ -205,7 +205,7 @@ async def _draw(kind: str, body: schemas.DrawIn, request: Request) -> Response:
     _ = engine.model
     damage = await run_in_threadpool(body.damage)
     if kind != "heal":  # what was erased stays so
-        damage = Damage(damage.visible, frame=damage.frame, page=body.page)
+        damage = Damage(damage.visible, frame=damage.frame, page=body.page, framed=damage.framed)
     wanted = DrawRequest(kind, damage, body.samples, body.seed, body.temperature)
     return await _stream(answers(engine.draw, wanted.key, wanted, request.is_disconnected))
 
