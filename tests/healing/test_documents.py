@@ -70,10 +70,28 @@ def test_new_lines_that_run_along_a_filling_are_dropped() -> None:
         ('width="300" height="200"', (0, 0, 300, 200)),
         ('width="1in" height="48px"', (0, 0, 96, 48)),
         ('width="300" height="200" viewBox="-5 -6 30 20"', (-5, -6, 30, 20)),
-        ('width="100%" height="200"', (10, 10, 20, 10)),
-        ("", (10, 10, 20, 10)),
     ],
 )
-def test_the_page_is_the_view_box_or_the_size_or_the_drawing(size, page) -> None:
+def test_the_page_is_the_view_box_or_the_size(size, page) -> None:
     text = f'<svg xmlns="http://www.w3.org/2000/svg" {size}><path d="M10 10L30 20" stroke="black"/></svg>'
     np.testing.assert_allclose(SvgDocument.read(text).page, page)
+    for none in ('width="100%" height="200"', ""):
+        assert SvgDocument.read(text.replace(size, none)).page is None
+
+
+def test_a_begun_document_is_finished_on_its_page(monkeypatch) -> None:
+    """The page bounds the frame that it predicts."""
+    seen: list[Damage] = []
+    model = gra2seq.load()
+    infills = model.infills
+
+    def recorded(damages, samples, drawing):
+        seen.extend(damages)
+        return infills(damages, samples, drawing)
+
+    monkeypatch.setattr(model, "infills", recorded)
+    text = '<svg viewBox="0 0 90 60"><path fill="none" stroke="black" d="M 5 5 C 40 0 60 30 80 50"/></svg>'
+    request = HealRequest(end_missing=True, drawing=gra2seq.DrawingConfig(keep_lines=True, infill=4))
+    (finished,) = heal_document(model, SvgDocument.read(text), request)
+    assert seen[0].page == (0.0, 0.0, 90.0, 60.0)
+    assert 'd="M 5 5 C 40 0 60 30 80 50"' in finished.text()

@@ -257,7 +257,8 @@ def _page(path: Path, frame: str | None) -> tuple[float, float, float, float]:
     if path.suffix.lower() == ".svg":
         from gra2seq.formats.svg.document import SvgDocument
 
-        return SvgDocument.read(path).page
+        document = SvgDocument.read(path)
+        return document.page or document.sketch.box
     from gra2seq.formats.files import is_traced
 
     if is_traced(path):

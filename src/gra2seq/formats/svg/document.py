@@ -29,6 +29,7 @@ from gra2seq.formats.svg.region import Region
 from gra2seq.formats.svg.shapes import draw_shape
 from gra2seq.formats.svg.source import Edit, Source
 from gra2seq.formats.svg.values import is_length, length, numbers
+from gra2seq.sketch.region import Box
 from gra2seq.sketch.strokes import Doubles, Sketch
 from gra2seq.system.input_files import read_bytes
 
@@ -130,14 +131,14 @@ class SvgDocument:
         }
 
     @property
-    def page(self) -> tuple[float, float, float, float]:
-        """x, y, width and height of the page: its viewBox, or its size; the box of the drawing where it has neither."""
+    def page(self) -> Box | None:
+        """x, y, width and height of the page: its viewBox, or its size; None where it has neither."""
         own = self._page.root.attributes
         box = numbers(own.get("viewBox", ""), "viewBox")
         if len(box) == 4:
             return box[0], box[1], box[2], box[3]
         sizes = [length(own[name], 0.0, name) for name in ("width", "height") if is_length(own.get(name, ""))]
-        return (0.0, 0.0, sizes[0], sizes[1]) if len(sizes) == 2 else self.sketch.box
+        return (0.0, 0.0, sizes[0], sizes[1]) if len(sizes) == 2 else None
 
     @cached_property
     def notes(self) -> list[str]:
