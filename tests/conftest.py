@@ -29,6 +29,12 @@ def private_cache(tmp_path_factory):
     patch.undo()
 
 
+@pytest.fixture(autouse=True)
+def no_modules_of_other_tests(monkeypatch):
+    """Processes that a test starts import no module that an earlier test had imported."""
+    monkeypatch.setattr("gra2seq.config.extensions._imported", {})
+
+
 @pytest.fixture(scope="session", autouse=True)
 def tests_go_on():
     """Commands that tests call end no process, and garbage is collected as usual, so that leaks show."""

@@ -94,6 +94,7 @@ def test_configurations_survive_json(preset):
         ({"cluster_form": "cosine"}, "euclidean, squared"),
         ({"learning_rate": float("nan")}, "finite"),
         ({"learning_rate": float("inf")}, "finite"),
+        ({"corner": 1e39}, "too large for single precision"),
         ({"learning_rate": 0}, "more than 0"),
         ({"decay": -1}, "more than 0"),
         ({"clip_at": 0}, "more than 0"),

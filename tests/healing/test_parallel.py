@@ -121,7 +121,7 @@ def test_a_ctrl_c_ends_all_of_them_at_once(tmp_path, tiny_run, delay):
         os.killpg(command.pid, signal.SIGINT)
         begun = time.monotonic()
         _, err = command.communicate(timeout=60)
-    assert time.monotonic() - begun < 4
+    assert time.monotonic() - begun < 15  # a moment; on a busy machine a process needs seconds to end
     assert command.returncode in (130, -signal.SIGINT)  # both are 130 to a shell
     assert "Traceback" not in err
     assert not out.exists()

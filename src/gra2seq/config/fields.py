@@ -18,6 +18,7 @@ BOUNDS = (
     ("above", operator.gt, "more than"),
     ("below", operator.lt, "less than"),
 )
+MAX_SINGLE = 3.4e38  # networks compute in single precision
 KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -82,6 +83,8 @@ def check(name: str, value: Any, metadata: typing.Mapping[str, Any]) -> None:
         return
     if not math.isfinite(value):
         raise UserError(f"{name}={value} must be a finite number")
+    if isinstance(value, float) and abs(value) > MAX_SINGLE:
+        raise UserError(f"{name}={value} is too large for single precision: at most {MAX_SINGLE:g}")
     for bound, fits, words in BOUNDS:
         if bound in metadata and not fits(value, metadata[bound]):
             raise UserError(f"{name}={value} must be {words} {metadata[bound]:g}")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from gra2seq.config.fields import MAX_SINGLE
 from gra2seq.errors import UserError
 from gra2seq.nn.empty_network import EmptyNetwork
 from gra2seq.system.atomic_files import atomic_write
@@ -52,7 +52,7 @@ def categories_of(run: Path) -> list[str]:
 def scale_of(run: Path) -> float:
     """The unit of the offsets that a model has learnt."""
     scale = read_field(run / CONFIG, "scale", (float, int))
-    if not 0 < scale <= sys.float_info.max:
+    if not 0 < scale <= MAX_SINGLE:
         raise UserError(f"{run / CONFIG} has a scale that is no unit: restore it from a copy")
     return float(scale)
 
